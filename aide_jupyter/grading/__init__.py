@@ -1,0 +1,1 @@
+"""Metrics: their directions, and how a number is read or computed."""

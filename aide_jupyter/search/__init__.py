@@ -1,0 +1,1 @@
+"""What to try next, from the tree: no I/O, no clock, no global randomness."""
