@@ -1,4 +1,4 @@
-"""What is asked: of a run, by a person (:class:`Request`), and of the author model, at one step (:class:`Assignment`)."""
+"""What is asked: of a run, by a person (:class:`Request`); of the author model, at one step (:class:`Assignment`)."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class Request(Model):
     time_column: str | None = None
     known_columns: tuple[str, ...] = ()
     mode: ReviewMode | None = None
-    budgets: Budgets = Budgets()  # type: ignore[call-arg]
+    budgets: Budgets = Budgets()
     settings: Settings = Settings()
     grants: Grants = Grants()
     price: tuple[float, float] | None = None
