@@ -54,10 +54,8 @@ def test_code_is_not_reformatted() -> None:
 
 
 def test_windows_line_ends_are_read() -> None:
-    assert (
-        parse_program(f"Plan.\r\n```python\r\n{CODE}\r\n```".replace("\n", "\r\n")).code.replace("\r", "")
-        == CODE + "\n"
-    )
+    reply = f"Plan.\n```python\n{CODE}\n```".replace("\n", "\r\n")
+    assert parse_program(reply).code == CODE + "\n"
 
 
 def test_parts_of_one_program_are_joined_in_order() -> None:
@@ -66,7 +64,8 @@ def test_parts_of_one_program_are_joined_in_order() -> None:
 
 
 def test_the_complete_program_is_preferred_to_snippets_around_it() -> None:
-    reply = f"Plan.\n```bash\npip install x\n```\n```python\nmodel.fit(x)\n```\n```python\n{CODE}\n```\n```python\nhelp(x)\n```"
+    before = "Plan.\n```bash\npip install x\n```\n```python\nmodel.fit(x)\n```\n"
+    reply = f"{before}```python\n{CODE}\n```\n```python\nhelp(x)\n```"
     assert parse_program(reply).code == CODE + "\n"
 
 
@@ -137,7 +136,7 @@ def test_a_syntax_error_is_told_with_its_line() -> None:
 
 
 def test_nul_characters_are_refused_and_surrogates_replaced() -> None:
-    with pytest.raises(BadReply, match="NUL|null"):
+    with pytest.raises(BadReply, match="NUL"):
         parse_program("P.\n```python\nprint('\x00')\n```")
     code = parse_program("P.\n```python\nprint('\udcff')\n```").code
     assert code == "print('\ufffd')\n"
