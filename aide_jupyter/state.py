@@ -6,6 +6,7 @@ Texts stay as they stand in the records (:data:`~aide_jupyter.records.Text`); wh
 
 from __future__ import annotations
 
+from bisect import bisect_left, insort
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -19,13 +20,18 @@ Stage = Literal["chosen", "proposed", "waiting", "approved", "running", "finishe
 
 @dataclass
 class Candidate:
-    """One node of the tree, as far as its life has come."""
+    """One node of the tree, as far as its life has come.
+
+    ``root`` is the draft from which it descends; ``fruitless`` how many improvements of it have ended without a
+    better number.
+    """
 
     id: str
     parent: str | None
     operator: r.Operator
     depth: int
     debug_depth: int
+    root: str = ""
     draw: int = 0
     stage: Stage = "chosen"
     plan: r.Text = ""
@@ -41,10 +47,16 @@ class Candidate:
     grade: r.Graded | None = None
     review: r.Reviewed | None = None
     children: list[str] = field(default_factory=list)
+    fruitless: int = 0
     tokens: r.Tokens = field(default_factory=r.Tokens)
     cost: float | None = None
     seqs: dict[str, int] = field(default_factory=dict)
     times: dict[str, str] = field(default_factory=dict)
+
+    @property
+    def number(self) -> int:
+        """Its place in the order of ``chosen``, from 1."""
+        return int(self.id[1:])
 
     @property
     def code_sha256(self) -> str:
@@ -107,7 +119,14 @@ class Spend:
 
 @dataclass
 class RunState:
-    """A run as its records tell it."""
+    """A run as its records tell it.
+
+    Four fields spare the search from reading the whole run at each step. ``ranking`` holds the good candidates, best
+    first, as (sort key, number, id); ``lines`` the best good candidate of each draft's descendants, by the draft;
+    ``failed_leaves`` those that failed with a program and have no child that was tried or may yet be, in order of
+    number; ``unfinished`` those to which more will happen. ``drafts`` counts the roots that were not rejected or
+    replaced by an edit.
+    """
 
     run: str = ""
     opened: r.Opened | None = None
@@ -125,6 +144,11 @@ class RunState:
     best: str | None = None
     waiting: dict[str, r.Asked] = field(default_factory=dict)
     steps: int = 0
+    drafts: int = 0
+    ranking: list[tuple[float, int, str]] = field(default_factory=list)
+    lines: dict[str, str] = field(default_factory=dict)
+    failed_leaves: list[str] = field(default_factory=list)
+    unfinished: dict[str, None] = field(default_factory=dict)
     active_seconds: float = 0.0
     _last_time: datetime | None = None
     _holding: set[str] = field(default_factory=set)
@@ -198,10 +222,15 @@ class RunState:
             operator=body.operator,
             depth=0 if parent is None else parent.depth + 1,
             debug_depth=parent.debug_depth + 1 if parent is not None and body.operator == "debug" else 0,
+            root=body.candidate if parent is None else parent.root,
             draw=body.draw,
         )
-        if parent is not None:
+        self.unfinished[body.candidate] = None
+        if parent is None:
+            self.drafts += 1
+        else:
             parent.children.append(body.candidate)
+            self._place_leaf(parent)
         self.steps += 1
         self._holding.add(body.candidate)
         self._mark(body.candidate, record)
@@ -216,6 +245,7 @@ class RunState:
         if body.error is not None:
             node.stage = "finished"
             self._holding.discard(node.id)
+            self._end(node)
         self.proposed_order.append(node.id)
 
     def _take_asked(self, body: r.Asked, record: r.Record) -> None:
@@ -234,6 +264,7 @@ class RunState:
             self._holding.add(node.id)
         else:
             self._holding.discard(node.id)
+            self._end(node)
 
     def _take_started(self, body: r.Started, record: r.Record) -> None:
         if body.purpose == "search":
@@ -257,9 +288,46 @@ class RunState:
         node = self.candidates[candidate]
         if node.done:
             self._holding.discard(candidate)
+            self._end(node)
         best = self.best_candidate()
         if node.good and (best is None or self.better(node.value or 0.0, best.value or 0.0)):
             self.best = candidate
+
+    def _end(self, node: Candidate) -> None:
+        """Enter a candidate to which nothing more will happen into the fields that the search reads."""
+        if node.id not in self.unfinished:
+            return
+        del self.unfinished[node.id]
+        parent = None if node.parent is None else self.candidates[node.parent]
+        if node.stage in ("rejected", "edited"):
+            if parent is None:
+                self.drafts -= 1
+            else:
+                self._place_leaf(parent)
+            return
+        gained = False
+        if node.good and node.value is not None:
+            insort(self.ranking, (node.value if self.minimize else -node.value, node.number, node.id))
+            best = self.lines.get(node.root)
+            if best is None or self.better(node.value, self.candidates[best].value or 0.0):
+                self.lines[node.root] = node.id
+            gained = parent is None or parent.value is None or self.better(node.value, parent.value)
+        if parent is not None and node.operator == "improve" and not gained:
+            parent.fruitless += 1
+        self._place_leaf(node)
+
+    def _place_leaf(self, node: Candidate) -> None:
+        """Keep ``failed_leaves`` true for a candidate that ended, or one of whose children came or went."""
+        leaf = node.done and node.failed and node.code != "" and not self._tried(node)
+        place = bisect_left(self.failed_leaves, node.number, key=lambda one: self.candidates[one].number)
+        there = self.failed_leaves[place : place + 1] == [node.id]
+        if leaf and not there:
+            self.failed_leaves.insert(place, node.id)
+        elif there and not leaf:
+            del self.failed_leaves[place]
+
+    def _tried(self, node: Candidate) -> bool:
+        return any(self.candidates[child].stage not in ("rejected", "edited") for child in reversed(node.children))
 
     def _take_spent(self, body: r.Spent, record: r.Record) -> None:
         spend = self.spend
