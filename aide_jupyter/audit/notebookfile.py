@@ -1,0 +1,128 @@
+"""The notebook's file: read without following links, spelled as nbformat spells it, replaced at once, under a lock."""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import fcntl
+import json
+import os
+import secrets
+import stat
+import time
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+LOCK = "notebook.lock"
+
+
+class Changed(Exception):
+    """The file was changed by someone else while it was being merged."""
+
+
+class Locked(Exception):
+    """Someone else is writing the notebook."""
+
+
+def spelled_cell(cell: dict[str, Any]) -> str:
+    """A cell's JSON as :func:`spelled` puts it between the others."""
+    return _json(cell, "  ")
+
+
+def _json(value: Any, indent: str) -> str:
+    """A value as nbformat spells it, each line but the first indented."""
+    text = json.dumps(value, ensure_ascii=False, indent=1, sort_keys=True)
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        text = json.dumps(value, indent=1, sort_keys=True)
+    return text.replace("\n", f"\n{indent}")
+
+
+def spelled(notebook: dict[str, Any], cells: Sequence[str]) -> bytes:
+    """A notebook's bytes; its cells given as their JSON, so that those that did not change are not spelled again."""
+    rest = {key: value for key, value in notebook.items() if key != "cells"}
+    fields = [f" {json.dumps(key)}: {_json(value, ' ')}" for key, value in sorted(rest.items())]
+    body = ",\n".join(f"  {cell}" for cell in cells)
+    return ("{\n" + ",\n".join([f' "cells": [\n{body}\n ]', *fields]) + "\n}\n").encode()
+
+
+def read(path: Path) -> tuple[bytes | None, os.stat_result | None]:
+    """The file's bytes and state; no bytes where it is not a regular file, neither where it is missing."""
+    try:
+        fd = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+    except FileNotFoundError:
+        return None, None
+    except OSError as error:
+        if error.errno not in (errno.ELOOP, errno.ENXIO):
+            raise
+        return None, path.lstat()
+    with os.fdopen(fd, "rb") as file:
+        status = os.fstat(fd)
+        return (file.read() if stat.S_ISREG(status.st_mode) else None), status
+
+
+def set_aside(path: Path, *, empty: bool) -> None:
+    """Move a broken notebook to ``<name>.broken-<n>.ipynb`` beside it; one without content is removed."""
+    if empty:
+        path.unlink()
+        return
+    number = 1
+    while os.path.lexists(aside := path.with_name(f"{path.stem}.broken-{number}.ipynb")):
+        number += 1
+    path.rename(aside)
+
+
+def replace(path: Path, data: bytes, before: os.stat_result | None) -> None:
+    """Replace the file at once, keeping its mode. Raises Changed where it is no longer the file that was read."""
+    draft = path.with_name(f".{path.name}.{secrets.token_hex(6)}")
+    fd = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
+    try:
+        with os.fdopen(fd, "wb") as file:
+            file.write(data)
+            file.flush()
+            if before is not None:
+                os.fchmod(fd, stat.S_IMODE(before.st_mode))
+            os.fsync(fd)
+        _check_unchanged(path, before)
+        draft.replace(path)
+    except BaseException:
+        with contextlib.suppress(OSError):
+            draft.unlink()
+        raise
+
+
+def _check_unchanged(path: Path, before: os.stat_result | None) -> None:
+    if _state(before) != _state(_lstat(path)):
+        raise Changed
+
+
+def _lstat(path: Path) -> os.stat_result | None:
+    try:
+        return path.lstat()
+    except FileNotFoundError:
+        return None
+
+
+def _state(status: os.stat_result | None) -> tuple[int, ...] | None:
+    return None if status is None else (status.st_ino, status.st_size, status.st_mtime_ns)
+
+
+@contextlib.contextmanager
+def lock(path: Path, wait: float) -> Iterator[None]:
+    """Hold the notebook's lock. Raises Locked where it stays held for ``wait`` seconds."""
+    fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
+    try:
+        end = time.monotonic() + wait
+        while True:
+            try:
+                fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                break
+            except BlockingIOError as error:
+                if time.monotonic() >= end:
+                    raise Locked from error
+                time.sleep(0.02)
+        yield
+    finally:
+        os.close(fd)
