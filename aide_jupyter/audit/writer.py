@@ -20,7 +20,7 @@ from .. import records as r
 from ..errors import JournalError
 from .cellfile import aide_of
 from .chain import Anchor
-from .merge import is_notebook, merge_cells, merge_metadata, run_of
+from .merge import is_notebook, is_same, merge_cells, merge_metadata, run_of
 from .notebook import Cell, cell_order, notebook_metadata, render_candidate, render_head
 from .notebookfile import LOCK, Changed, Locked, lock, read, replace, set_aside, spelled, spelled_cell
 from .trail import Reader, Trail
@@ -51,6 +51,7 @@ class _Written:
     digest: bytes = b""
     notebook: dict[str, Any] = field(default_factory=dict)
     texts: dict[int, tuple[dict[str, Any], str]] = field(default_factory=dict)
+    rendered: dict[str, Cell] = field(default_factory=dict)
 
 
 class NotebookWriter:
@@ -178,7 +179,7 @@ class NotebookWriter:
             notebook = self._parsed(data, before, snapshot.run)
             before = None if not notebook else before
         try:
-            cells = merge_cells(snapshot.run, notebook.get("cells", []), snapshot.cells)
+            cells = merge_cells(snapshot.run, notebook.get("cells", []), snapshot.cells, self._same)
             texts = {id(cell): (cell, self._text(cell)) for cell in cells}
         except RecursionError as error:
             set_aside(self.path, empty=False)
@@ -192,7 +193,7 @@ class NotebookWriter:
         }
         written = spelled(merged, [texts[id(cell)][1] for cell in cells])
         replace(self.path, written, before)
-        self._written = _Written(hashlib.sha256(written).digest(), merged, texts)
+        self._written = _Written(hashlib.sha256(written).digest(), merged, texts, snapshot.cells)
 
     def _parsed(self, data: bytes | None, before: os.stat_result | None, run: str) -> dict[str, Any]:
         """The notebook in the file; empty where there is none, or where it was broken and has been set aside."""
@@ -204,6 +205,12 @@ class NotebookWriter:
         if before is not None:
             set_aside(self.path, empty=data == b"")
         return {}
+
+    def _same(self, cell: dict[str, Any], right: Cell) -> bool:
+        """As :func:`.merge.is_same`. A cell that was written from this very rendering need not be compared again."""
+        known = self._written.texts.get(id(cell))
+        unchanged = known is not None and known[0] is cell and self._written.rendered.get(right["id"]) is right
+        return unchanged or is_same(cell, right)
 
     def _text(self, cell: dict[str, Any]) -> str:
         known = self._written.texts.get(id(cell))

@@ -1,0 +1,255 @@
+"""Writing the audit notebook's file: seldom, at once, and healing what is broken."""
+
+from __future__ import annotations
+
+import asyncio
+import fcntl
+import json
+import os
+import time
+from pathlib import Path
+from typing import Any
+
+import nbformat
+import pytest
+
+from aide_jupyter.audit.chain import Anchor
+from aide_jupyter.audit.merge import merge_cells
+from aide_jupyter.audit.notebook import render_notebook
+from aide_jupyter.audit.writer import NotebookWriter, notebook_anchor, update_notebook
+from aide_jupyter.errors import JournalError
+from tests.audit.builder import Story
+
+
+class Clock:
+    def __init__(self) -> None:
+        self.now = 100.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+def load(path: Path) -> dict[str, Any]:
+    return json.loads(path.read_text())  # type: ignore[no-any-return]
+
+
+def texts(path: Path) -> list[str]:
+    return [cell.source for cell in nbformat.read(path, as_version=4).cells]
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return tmp_path / "audit.ipynb"
+
+
+def test_the_file_is_what_the_records_render_valid_and_private(path: Path) -> None:
+    story = Story().candidate("c0001", code="print('ü')\n\nx = 1").close(best="c0001")
+    update_notebook(path, iter(story.records), story.blobs)
+    notebook = nbformat.read(path, as_version=4)
+    nbformat.validate(notebook)
+    assert notebook == nbformat.from_dict(render_notebook(story.trail, story.blobs))
+    assert path.stat().st_mode & 0o777 == 0o600
+    assert nbformat.writes(notebook) + "\n" == path.read_text()
+
+
+def test_writes_are_at_least_two_seconds_apart_and_coalesced(path: Path) -> None:
+    story, clock = Story(), Clock()
+    writer = NotebookWriter(path, story.blobs, iter(story.records), clock)
+    assert writer.wait == 0.0 and writer.flush() and writer.wait is None
+    assert not writer.flush()
+    for record in story.candidate("c0001").records[1:]:
+        writer.note(record)
+    assert writer.wait == 2.0 and not writer.flush()
+    clock.now += 2.0
+    assert writer.flush() and len(load(path)["cells"]) == 3
+    writer.note(story.close().records[-1])
+    assert writer.wait == 0.0 and writer.flush()
+
+
+def test_a_forced_write_does_not_wait(path: Path) -> None:
+    story = Story()
+    writer = NotebookWriter(path, story.blobs, iter(story.records), Clock())
+    assert writer.flush() and writer.flush(force=True)
+
+
+def test_a_person_may_write_in_the_file_between_two_writes(path: Path) -> None:
+    story = Story().candidate("c0001")
+    writer = NotebookWriter(path, story.blobs, iter(story.records))
+    writer.flush(force=True)
+    notebook = load(path)
+    notebook["cells"].append({"cell_type": "markdown", "id": "mine", "metadata": {"tags": ["x"]}, "source": "mine"})
+    notebook["cells"][1]["source"] = ["gone\n", "over"]
+    notebook["metadata"]["title"] = "kept"
+    path.write_text(json.dumps(notebook))
+    path.chmod(0o640)
+    for record in story.candidate("c0002").records[writer.trail.head.seq + 1 :]:
+        writer.note(record)
+    writer.flush(force=True)
+    after = load(path)
+    assert after["metadata"]["title"] == "kept"
+    assert after["cells"][-1] == {"cell_type": "markdown", "id": "mine", "metadata": {"tags": ["x"]}, "source": "mine"}
+    assert "gone\nover" in texts(path) and len(after["cells"]) == 7
+    assert path.stat().st_mode & 0o777 == 0o640
+    nbformat.validate(nbformat.read(path, as_version=4))
+
+
+def test_a_kernel_that_leaves_the_jail_is_put_right(path: Path) -> None:
+    story = Story()
+    writer = NotebookWriter(path, story.blobs, iter(story.records))
+    writer.flush(force=True)
+    notebook = load(path)
+    notebook["metadata"]["kernelspec"]["name"] = "python3"
+    path.write_text(json.dumps(notebook))
+    writer.flush(force=True)
+    assert load(path)["metadata"]["kernelspec"]["name"] == "aide-restricted"
+
+
+@pytest.mark.parametrize(
+    "broken",
+    [b'{"cells": [', b"\xff\xfe", b"[]", b'{"nbformat": 3, "worksheets": []}', b"[" * 100_000,
+     b'{"nbformat":4,"cells":[],"metadata":{"aide":{"run":"another"}}}']
+)  # fmt: skip
+def test_a_broken_notebook_is_rebuilt_and_kept_aside(path: Path, broken: bytes) -> None:
+    story = Story().candidate("c0001")
+    for number in (1, 2):
+        path.write_bytes(broken)
+        update_notebook(path, iter(story.records), story.blobs)
+        assert len(texts(path)) >= 3
+        assert path.with_name(f"audit.broken-{number}.ipynb").read_bytes() == broken
+    nbformat.validate(nbformat.read(path, as_version=4))
+
+
+def test_an_empty_or_missing_notebook_is_rebuilt_and_leaves_nothing_aside(path: Path) -> None:
+    story = Story().candidate("c0001")
+    path.write_bytes(b"")
+    update_notebook(path, iter(story.records), story.blobs)
+    path.unlink()
+    update_notebook(path, iter(story.records), story.blobs)
+    assert sorted(one.name for one in path.parent.iterdir()) == ["audit.ipynb", "notebook.lock"]
+    assert len(texts(path)) == 3
+
+
+def test_a_link_in_the_notebooks_place_is_not_written_through(path: Path, tmp_path: Path) -> None:
+    target = tmp_path / "precious"
+    target.write_text("precious")
+    path.symlink_to(target)
+    story = Story()
+    update_notebook(path, iter(story.records), story.blobs)
+    assert target.read_text() == "precious"
+    assert not path.is_symlink() and path.with_name("audit.broken-1.ipynb").is_symlink()
+
+
+def test_an_older_format_is_raised_to_4_5(path: Path) -> None:
+    old = {"nbformat": 4, "nbformat_minor": 2, "metadata": {}, "cells": [
+        {"cell_type": "markdown", "metadata": {}, "source": "old"}]}  # fmt: skip
+    path.write_text(json.dumps(old))
+    story = Story()
+    update_notebook(path, iter(story.records), story.blobs)
+    notebook = load(path)
+    assert notebook["nbformat_minor"] == 5
+    assert "old" in texts(path)
+    nbformat.validate(notebook)
+
+
+def test_lone_surrogates_of_a_person_survive(path: Path) -> None:
+    mine = {"cell_type": "markdown", "id": "mine", "metadata": {}, "source": "\ud800"}
+    path.write_text(json.dumps({"nbformat": 4, "nbformat_minor": 5, "metadata": {}, "cells": [mine]}))
+    story = Story()
+    update_notebook(path, iter(story.records), story.blobs)
+    assert load(path)["cells"][-1] == mine
+
+
+def test_while_another_process_writes_the_file_waits_and_is_written_later(path: Path) -> None:
+    story, clock = Story(), Clock()
+    writer = NotebookWriter(path, story.blobs, iter(story.records), clock)
+    fd = os.open(path.with_name("notebook.lock"), os.O_RDWR | os.O_CREAT, 0o600)
+    fcntl.flock(fd, fcntl.LOCK_EX)
+    assert not writer.flush() and "another process" in writer.problem
+    assert not path.exists() and writer.wait is not None
+    os.close(fd)
+    clock.now += 10
+    assert writer.flush() and writer.problem == "" and path.exists()
+
+
+def test_a_file_that_changes_while_it_is_merged_is_merged_again(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    story = Story()
+    update_notebook(path, iter(story.records), story.blobs)
+    calls = []
+
+    def meddling(*given: Any) -> Any:
+        merged = merge_cells(*given)
+        if not calls:
+            notebook = load(path)
+            notebook["cells"].append({"cell_type": "raw", "id": "late", "metadata": {}, "source": "just saved"})
+            path.write_text(json.dumps(notebook))
+        calls.append(1)
+        return merged
+
+    monkeypatch.setattr("aide_jupyter.audit.writer.merge_cells", meddling)
+    update_notebook(path, iter(story.candidate("c0001").records), story.blobs)
+    assert len(calls) == 2 and "just saved" in texts(path) and len(texts(path)) == 4
+
+
+def test_where_it_cannot_be_written_a_forced_write_says_so_and_another_tries_again(tmp_path: Path) -> None:
+    story, clock = Story(), Clock()
+    folder = tmp_path / "later"
+    writer = NotebookWriter(folder / "audit.ipynb", story.blobs, iter(story.records), clock)
+    assert not writer.flush() and writer.problem == "No such file or directory"
+    with pytest.raises(JournalError, match=r"later/audit.ipynb could not be written: No such file"):
+        writer.flush(force=True)
+    folder.mkdir()
+    clock.now += 10
+    assert writer.flush() and (folder / "audit.ipynb").exists()
+
+
+def test_records_may_come_while_a_thread_writes(path: Path) -> None:
+    story = Story().candidate("c0001")
+    writer = NotebookWriter(path, story.blobs, iter(story.records))
+
+    async def run() -> None:
+        writing = asyncio.create_task(writer.flush_in_thread(force=True))
+        await asyncio.sleep(0)
+        for record in story.candidate("c0002").records[writer.trail.head.seq + 1 :]:
+            writer.note(record)
+        assert await writing
+        assert writer.wait is not None
+        await writer.flush_in_thread(force=True)
+
+    asyncio.run(run())
+    assert len(texts(path)) == 5
+
+
+def test_the_anchor_in_a_notebook_is_read_and_a_broken_one_is_none(path: Path) -> None:
+    story = Story().candidate("c0001")
+    update_notebook(path, iter(story.records), story.blobs)
+    last = story.records[-1]
+    assert notebook_anchor(path) == (story.run, Anchor(last.seq, last.hash))
+    for broken in ("", "{", "{}", '{"metadata":{"aide":{"run":1,"head":[]}}}', "[" * 10_000):
+        path.write_text(broken)
+        assert notebook_anchor(path) is None
+    path.unlink()
+    assert notebook_anchor(path) is None
+
+
+def test_a_write_at_a_thousand_candidates_stays_cheap(path: Path) -> None:
+    """The file is written whole, so the cost grows with its size: parts that did not change are not made again."""
+    story = Story()
+    for number in range(1, 1001):
+        story.candidate(f"c{number:04d}", code=f"x = {number}\n" * 60)
+    writer = NotebookWriter(path, story.blobs, iter(story.records))
+    began = time.perf_counter()
+    writer.flush(force=True)
+    first = time.perf_counter() - began
+    taken = len(story.records)
+    costs = []
+    for number in range(1001, 1004):
+        story.candidate(f"c{number:04d}")
+        for record in story.records[taken:]:
+            writer.note(record)
+        taken = len(story.records)
+        began = time.perf_counter()
+        writer.flush(force=True)
+        costs.append(time.perf_counter() - began)
+    assert len(load(path)["cells"]) == 2007
+    print(f"first {first:.3f} s, then {min(costs):.3f} s, {path.stat().st_size / 1e6:.1f} MB")
+    assert min(costs) < first / 3
