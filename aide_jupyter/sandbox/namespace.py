@@ -1,0 +1,170 @@
+"""A launched jail: its processes, its memory and its end, all judged from the host."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+import secrets
+import signal
+import subprocess
+import time
+from collections.abc import Callable
+from typing import Any
+
+from .policy import JailSpec, Plan
+from .processes import Process, filesystem_bytes, identify, is_alive, proportional_bytes, resident_bytes, tree
+from .supervisor import SUPERVISOR
+
+KILL_SECONDS = 5.0
+"""How long a killed namespace may take to be empty; a fork bomb of 200 processes was measured at 1.5 s."""
+
+
+async def readable(descriptor: int) -> None:
+    """Wait until a descriptor can be read. Several may wait for the same one."""
+    loop = asyncio.get_running_loop()
+    future: asyncio.Future[None] = loop.create_future()
+    own = os.dup(descriptor)
+    loop.add_reader(own, lambda: future.done() or future.set_result(None))
+    try:
+        await future
+    finally:
+        loop.remove_reader(own)
+        os.close(own)
+
+
+class Jail:
+    """A namespace of processes with one restricted kernel in it. Made by :func:`.jail.launch`.
+
+    Attributes
+    ----------
+    kernel_id
+        A name for this kernel, unique on this machine.
+    connection
+        What a client needs (``load_connection_info``): transport, ip prefix, ports, key. It is held here in memory;
+        the file in the socket folder can be changed by the kernel and is never read back.
+    uid, init_pid, kernel_pid
+        The kernel's uid; the namespace's init and the kernel's first process, as numbered on the host.
+    started
+        ``time.monotonic()`` of the launch.
+    """
+
+    def __init__(
+        self,
+        spec: JailSpec,
+        plan: Plan,
+        connection: dict[str, Any],
+        launcher: subprocess.Popen[bytes],
+        init: Process,
+        kernel_pid: int,
+        tmpfs: tuple[int, ...],
+        on_death: Callable[[], None],
+    ) -> None:
+        self.spec = spec
+        self.plan = plan
+        self.connection = connection
+        self.kernel_id = secrets.token_hex(8)
+        self.uid = plan.uid
+        self.init_pid = init.pid
+        self.kernel_pid = kernel_pid
+        self.started = time.monotonic()
+        self._init = init
+        self._launcher = launcher
+        self._pidfd: int | None = os.pidfd_open(init.pid)
+        self._tmpfs = tmpfs
+        self._on_death = on_death
+        self._killed = False
+        self._seen: dict[int, Process] = {}
+
+    def pids(self) -> list[int]:
+        """The processes of the namespace that are alive, as numbered on the host."""
+        if not self.alive():
+            return []
+        found = []
+        for pid in tree(self.init_pid):
+            process = identify(pid)
+            if process is not None:
+                self._seen[pid] = process
+                found.append(pid)
+        return found
+
+    def memory_bytes(self) -> int:
+        """Bytes of memory that the namespace holds: anonymous pages, and shared memory.
+
+        Pages of files are left out: they are the host's cache. A page of ``/dev/shm`` that is mapped shows both in its
+        file system and in each process, and one that is not mapped in the file system only, so the larger of the two
+        counts as shared memory; at worst half of it is missed. Pages that processes share after a fork are counted
+        for each process, unless that would break the limit and the host may look closer (as root it may).
+        """
+        if not self.alive():
+            return 0
+        pids = self.pids()
+        held = sum(filesystem_bytes(descriptor) for descriptor in self._tmpfs)
+        anonymous, shared = resident_bytes(pids)
+        if anonymous + max(held, shared) > self.spec.limits.memory_bytes:
+            anonymous, shared = proportional_bytes(pids) or (anonymous, shared)
+        return anonymous + max(held, shared)
+
+    def alive(self) -> bool:
+        """Whether the namespace still exists."""
+        return self._pidfd is not None and is_alive(self._init)
+
+    async def wait(self) -> int | None:
+        """Wait until the namespace is empty, by itself or killed. Returns ``exit_status``. Can be awaited often."""
+        if self._pidfd is not None:
+            # The kernel ends an init only after every other process of its namespace.
+            await readable(self._pidfd)
+        await self._ended()
+        return self.exit_status
+
+    async def kill(self) -> None:
+        """Kill the namespace and wait until nothing of it is left; at most a few seconds. Harmless when it is dead."""
+        self.kill_now()
+        if self._pidfd is not None:
+            with contextlib.suppress(TimeoutError):
+                await asyncio.wait_for(readable(self._pidfd), KILL_SECONDS)
+        await self._ended()
+
+    def kill_now(self) -> None:
+        """Send the signal that ends the namespace, and do not wait. For where nothing can be awaited."""
+        if self._pidfd is None:
+            return
+        if self.alive():
+            self._killed = True
+            self.pids()
+        with contextlib.suppress(ProcessLookupError):
+            signal.pidfd_send_signal(self._pidfd, signal.SIGKILL)
+
+    def survivors(self) -> int:
+        """How many processes of the namespace are still alive: of those that were seen, and of the kernel's own uid."""
+        return len(self.pids()) or sum(is_alive(process) for process in self._seen.values())
+
+    @property
+    def exit_status(self) -> int | None:
+        """The exit status of a jail that ended by itself (128 + n for signal n); None while it lives or if killed."""
+        return None if self._killed else self._launcher.poll()
+
+    async def _ended(self) -> None:
+        """Reap the launcher, and release what the jail held. The launcher ends right after the namespace."""
+        deadline = time.monotonic() + KILL_SECONDS
+        while self._launcher.poll() is None and time.monotonic() < deadline:
+            await asyncio.sleep(0.005)
+        if self._launcher.poll() is None:
+            end_launcher(self._launcher)
+        if self._pidfd is None or self.alive():
+            return
+        os.close(self._pidfd)
+        self._pidfd = None
+        for descriptor in self._tmpfs:
+            os.close(descriptor)
+        self._tmpfs = ()
+        SUPERVISOR.forget(self._init)
+        self._on_death()
+
+
+def end_launcher(launcher: subprocess.Popen[bytes]) -> None:
+    """The last resort: kill the launcher and its group; its jail dies with it."""
+    with contextlib.suppress(ProcessLookupError, PermissionError):
+        os.killpg(launcher.pid, signal.SIGKILL)
+    with contextlib.suppress(subprocess.TimeoutExpired):
+        launcher.wait(KILL_SECONDS)
