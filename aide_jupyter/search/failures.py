@@ -8,7 +8,10 @@ from ..records import ErrorOutput, Finished, text_sha256
 from ..state import Candidate
 
 _ADDRESS = re.compile(r"0x[0-9a-fA-F]+")
-_NUMBER = re.compile(r"(?<![A-Za-z_])\d+(?:\.\d+)?(?:e[-+]?\d+)?")
+_NUMBER = re.compile(r"(?<!\w)\d+(?:\.\d+)?(?:e[-+]?\d+)?")
+
+NOT_ITS_FAULT = frozenset({"refused", "stopped", "unknown"})
+"""Signatures of programs that were never seen to fail: the sandbox refused, a person stopped it, the server died."""
 
 
 def signature(candidate: Candidate) -> str:

@@ -14,7 +14,7 @@ from typing import Protocol
 
 from ..records import Operator, Settings
 from ..state import Candidate, RunState
-from .failures import signature
+from .failures import NOT_ITS_FAULT, signature
 
 
 @dataclass(frozen=True)
@@ -29,7 +29,7 @@ DRAFT = Choice("draft")
 
 
 class Policy(Protocol):
-    """Decides what a run tries next. Found by entry point (``aide_jupyter.policies``), built without arguments."""
+    """Decides what a run tries next. An entry point, built without arguments."""
 
     name: str
 
@@ -42,8 +42,8 @@ class Aide:
     """AIDE ML's search policy (aideml 0.2.2), for results that can be compared with it.
 
     Drafts until there are ``drafts`` of them, failed ones counted; then, with ``debug_probability``, one of the failed
-    leaves whose debug depth is at most ``debug_depth``, drawn evenly; else the best good candidate; where there is none,
-    a draft. Random numbers are drawn in AIDE's order: one number for the coin, one choice among the leaves.
+    leaves whose debug depth is at most ``debug_depth``, drawn evenly; else the best good candidate; where there is
+    none, a draft. Random numbers are drawn in AIDE's order: one number for the coin, one choice among the leaves.
 
     AIDE runs one program at a time and has no reviewer who says no. Here a rejected or edited candidate was never tried
     and counts for nothing; a draft under way counts as a draft; a leaf that is being debugged is no leaf; and while the
@@ -72,88 +72,95 @@ class Aide:
 class Default:
     """AIDE's policy, with what is known to be weak in it repaired. Each rule says why.
 
-    1. *Drafts first, but at most half of the steps.* AIDE spends all of a short run on drafts. (That drafts differ in
-       model family is the prompt's part: ``Assignment.families``.)
-    2. *Debug what can still be fixed, newest first.* A chain of fixes ends when the same error comes back, when a
-       second program of it times out or hits a limit, at the debug depth, or when a person has rejected two fixes. AIDE
-       draws evenly among all failed leaves and so keeps paying for hopeless and for stale ones.
-    3. *A parent that has not led anywhere gives way.* Each ``PATIENCE`` improvements of a candidate without a gain move
-       it one place down, and one that another worker is improving waits behind the rest. AIDE improves the best for
-       ever, and a first lucky number is often a local optimum.
-    4. *Now and then another line.* With ``EXPLORE`` the best of another draft's descendants is improved, since a
-       family that starts lower may end higher.
-    5. *Combine near the end.* Where three lines or more have good candidates, the last steps (one in ten, at least one)
-       blend the best of each: averaging models of different families is the most dependable gain there is, and it is
-       not worth doing before they are tuned.
-    6. *A new draft when nothing gains.* Where each candidate in reach has used up its patience, a new line is begun.
-       While there is no good candidate at all, drafts and fixes go on.
+    ``benchmarks/policies.py`` measures the rules on made-up landscapes; the constants are round numbers from a flat
+    part of those curves.
+
+    1. *Drafts first, but at most half of the steps.* AIDE can spend all of a short run on drafts. (That drafts differ
+       in model family is the prompt's part: ``Assignment.families``.)
+    2. *Blend in the last tenth.* Where three lines or more have good candidates, the last steps combine the best of
+       each. Averaging models of different families is the most dependable gain there is, and it is worth doing once
+       they are tuned.
+    3. *A draft that failed is fixed before anything is improved.* A fix costs what a draft costs and more often works.
+    4. *Of the failed improvements only those of the leader are fixed,* newest first, with ``debug_probability``. AIDE
+       draws evenly among all failed leaves, and so pays for changes to candidates that nobody would improve today.
+    5. *No fix where fixing does not help:* the same error came back, a second program of the chain ran into the same
+       limit, the chain is deeper than ``debug_depth``, a person has rejected two fixes, or the program was not at
+       fault (its kernel was stopped, or its fate is unknown).
+    6. *The longer the leader gains nothing, the more often something else is tried:* mostly a new draft, sometimes the
+       best of another line. AIDE improves its best for ever; a first lucky number is often the top of a low hill.
+    7. *Else the leader is improved;* with several workers the next best that nobody is at, and where there is none,
+       one more draft.
     """
 
     name = "default"
 
-    PATIENCE = 3
-    REACH = 8
-    EXPLORE = 0.2
-    ENSEMBLE_LINES = 3
+    DRAFT_SHARE = 0.5
     ENSEMBLE_SHARE = 0.1
+    ENSEMBLE_LINES = 3
+    LEAVE_PER_FRUITLESS = 0.15
+    LEAVE_AT_MOST = 0.5
+    OTHER_LINE = 0.25
     RECENT = 16
     REJECTED_FIXES = 2
 
     def choose(self, state: RunState, draw: random.Random) -> Choice:
         """The next thing to try."""
         settings = _settings(state)
-        if state.drafts < min(settings.drafts, max(1, math.ceil(state.budgets.steps / 2))):
+        if state.drafts < min(settings.drafts, math.ceil(state.budgets.steps * self.DRAFT_SHARE)):
             return DRAFT
-        ensemble = self._ensemble(state)
-        if ensemble is not None:
-            return ensemble
-        if draw.random() < settings.debug_probability:
-            recent = reversed(state.failed_leaves[-self.RECENT :])
-            leaf = next((one for one in recent if self._worth_debugging(state, state.candidates[one])), None)
-            if leaf is not None:
-                return Choice("debug", leaf)
-        explore = draw.random() < self.EXPLORE
-        parent = self._other_line(state, draw) if explore else None
-        parent = parent or self._promising(state)
-        return DRAFT if parent is None else Choice("improve", parent)
+        if self._time_to_blend(state):
+            return Choice("ensemble", state.ranking[0][2])
+        drafts, improvements = self._fixable(state)
+        if drafts:
+            return Choice("debug", drafts[0])
+        if improvements and draw.random() < settings.debug_probability:
+            return Choice("debug", improvements[0])
+        return self._improve(state, draw) if state.ranking else DRAFT
 
-    def _ensemble(self, state: RunState) -> Choice | None:
-        """A blend of the best lines, in the last steps; what a blend gained is improved further like anything else."""
-        steps_left = state.budgets.steps - state.steps
-        last = max(1, round(state.budgets.steps * self.ENSEMBLE_SHARE))
-        if steps_left > last or len(state.lines) < self.ENSEMBLE_LINES:
-            return None
-        return Choice("ensemble", state.ranking[0][2])
+    def _improve(self, state: RunState, draw: random.Random) -> Choice:
+        """The leader, or something else the longer it gains nothing, or while others are at it."""
+        leader = state.candidates[state.ranking[0][2]]
+        if draw.random() < min(self.LEAVE_AT_MOST, self.LEAVE_PER_FRUITLESS * leader.fruitless):
+            other = self._other_line(state, leader, draw) if draw.random() < self.OTHER_LINE else None
+            return DRAFT if other is None else Choice("improve", other)
+        busy = _busy(state)
+        free = next((one for _, _, one in state.ranking if one not in busy), None)
+        return DRAFT if free is None else Choice("improve", free)
 
-    def _worth_debugging(self, state: RunState, leaf: Candidate) -> bool:
+    def _time_to_blend(self, state: RunState) -> bool:
+        """Whether the last tenth of the steps, or of the time, has begun and there is enough to blend."""
+        steps = state.budgets.steps
+        last_steps = steps - state.steps <= max(1, round(steps * self.ENSEMBLE_SHARE))
+        last_time = state.active_seconds >= state.budgets.seconds * (1 - self.ENSEMBLE_SHARE)
+        return (last_steps or last_time) and len(state.lines) >= self.ENSEMBLE_LINES
+
+    def _fixable(self, state: RunState) -> tuple[list[str], list[str]]:
+        """The recent failed leaves that are worth a fix, newest first: those of drafts, those of the leader."""
+        drafts: list[str] = []
+        improvements: list[str] = []
+        for one in reversed(state.failed_leaves[-self.RECENT :]):
+            leaf = state.candidates[one]
+            chain = fixed_before(state, leaf)
+            origin = chain[-1].parent if chain else leaf.parent
+            if origin is not None and origin != state.best:
+                continue
+            if self._worth_fixing(state, leaf, chain):
+                (drafts if origin is None else improvements).append(one)
+        return drafts, improvements
+
+    def _worth_fixing(self, state: RunState, leaf: Candidate, chain: list[Candidate]) -> bool:
         if leaf.debug_depth > _settings(state).debug_depth or len(leaf.children) >= self.REJECTED_FIXES:
             return False
         error = signature(leaf)
-        if error in ("unknown", "stopped", "refused"):
-            return False
-        return error not in {signature(earlier) for earlier in fixed_before(state, leaf)}
+        return error not in NOT_ITS_FAULT and error not in map(signature, chain)
 
-    def _other_line(self, state: RunState, draw: random.Random) -> str | None:
-        """The best of a line other than the leading one, drawn among the best three of them."""
-        leading = state.candidates[state.ranking[0][2]].root if state.ranking else None
+    def _other_line(self, state: RunState, leader: Candidate, draw: random.Random) -> str | None:
+        """The best candidate of one of the three best lines beside the leader's; None where all are taken."""
         busy = _busy(state)
-        others = [
-            state.candidates[best]
-            for root, best in state.lines.items()
-            if root != leading and best not in busy and state.candidates[best].fruitless < self.PATIENCE
-        ]
-        others.sort(key=lambda one: (one.value if state.minimize else -(one.value or 0.0), one.number))
-        return draw.choice(others[: self.ENSEMBLE_LINES]).id if others else None
-
-    def _promising(self, state: RunState) -> str | None:
-        """The candidate with the fewest places lost, then the best; None where all in reach have used their patience."""
-        busy = _busy(state)
-        best: tuple[int, str] | None = None
-        for place, (_, _, one) in enumerate(state.ranking[: self.REACH]):
-            lost = state.candidates[one].fruitless // self.PATIENCE
-            if one not in busy and lost <= 1 and (best is None or place + lost * self.PATIENCE < best[0]):
-                best = (place + lost * self.PATIENCE, one)
-        return None if best is None else best[1]
+        bests = [state.candidates[best] for root, best in state.lines.items() if root != leader.root]
+        free = [one for one in bests if one.id not in busy]
+        free.sort(key=lambda one: ((one.value or 0.0) * (1 if state.minimize else -1), one.number))
+        return draw.choice(free[:3]).id if free else None
 
 
 def fixed_before(state: RunState, candidate: Candidate) -> list[Candidate]:
