@@ -41,6 +41,17 @@ _FAILED = re.compile(r'"failed"\s*:\s*"?(true|false)', re.IGNORECASE)
 _SUMMARY = re.compile(r'"summary"\s*:\s*"((?:[^"\\]|\\.)*)', re.DOTALL)
 
 
+REVIEW_SCHEMA: dict[str, Any] = {
+    "type": "object",
+    "properties": {
+        "failed": {"type": "boolean", "description": "Whether the program crashed or its result cannot be trusted."},
+        "summary": {"type": "string", "description": "At most three sentences: what was learned, or cause and fix."},
+    },
+    "required": ["failed", "summary"],
+    "additionalProperties": False,
+}
+
+
 class BadReply(ModelError):
     """A reply that holds no usable program or review. ``message`` is fit to be told to the model."""
 
@@ -128,6 +139,20 @@ def parse_review(text: str, arguments: str | None = None) -> Review:
     return Review(None, text.strip()[:SUMMARY_CHARS])
 
 
+def prose(text: str) -> str:
+    """A reply that is read as words: without its reasoning and without what is not valid Unicode.
+
+    Raises
+    ------
+    BadReply
+        Nothing is left.
+    """
+    text = _without_thoughts(_valid_text(text[:REPLY_CHARS])).strip()
+    if not text:
+        raise BadReply("The model's reply is empty.")
+    return text
+
+
 def _valid_text(text: str) -> str:
     return _SURROGATE.sub("\ufffd", text).replace("\r\n", "\n")
 
@@ -142,6 +167,8 @@ def _without_thoughts(text: str) -> str:
 def _parsed(code: str) -> tuple[ast.Module | None, str]:
     if len(code.encode("utf-8", "replace")) > PROGRAM_BYTES:
         return None, f"the program is over {PROGRAM_BYTES:,} bytes."
+    if "\0" in code:
+        return None, "the program holds a NUL character."
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
@@ -151,10 +178,8 @@ def _parsed(code: str) -> tuple[ast.Module | None, str]:
         if _MAGIC.match(line):
             return None, f"line {error.lineno} of the program is a notebook magic or shell escape, which is not Python."
         return None, f"the program is not valid Python: {error.msg}, line {error.lineno}."
-    except ValueError:
-        return None, "the program holds a NUL character."
-    except (RecursionError, MemoryError):
-        return None, "the program is nested too deeply."
+    except (ValueError, RecursionError, MemoryError):
+        return None, "the program is nested too deeply to be read."
 
 
 def _blocks(lines: list[str]) -> list[_Block]:
