@@ -110,7 +110,6 @@ class Journal:
                 folder_fd = _held(held, folder, os.O_RDONLY | os.O_DIRECTORY)
                 os.fchmod(folder_fd, 0o700)
                 fd = _held(held, JOURNAL, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_APPEND, folder_fd)
-                os.fchmod(fd, 0o600)
                 journal = cls(folder, key, folder_fd, fd)
                 os.fsync(folder_fd)
                 _sync_folder(folder.parent)

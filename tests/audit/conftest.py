@@ -34,7 +34,7 @@ def key() -> SigningKey:
     return SigningKey.generate()
 
 
-@pytest.fixture
+@pytest.fixture(scope="session")
 def opened() -> Callable[[SigningKey], r.Opened]:
     return make_opened
 

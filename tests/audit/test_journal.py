@@ -92,6 +92,7 @@ def test_observers_see_a_record_only_once_a_reader_could_read_it(journal: Journa
 def test_files_are_private_whatever_the_umask(tmp_path: Path, key: SigningKey, opened: Callable) -> None:
     old = os.umask(0)
     try:
+        (tmp_path / "run").mkdir(0o755)
         journal = Journal.create(tmp_path / "run", RUN, key, opened(key), r.SYSTEM)
         ref = journal.blob(b"data")
     finally:
@@ -113,6 +114,13 @@ def test_create_never_takes_over_a_file_or_follows_a_link(tmp_path: Path, key: S
     with pytest.raises(JournalError, match="cannot be made"):
         Journal.create(tmp_path / "link", RUN, key, opened(key), r.SYSTEM)
     assert list((tmp_path / "target").iterdir()) == []
+
+
+def test_create_never_goes_on_with_a_journal_that_exists(journal: Journal, key: SigningKey, opened: Callable) -> None:
+    content = lines(journal)
+    with pytest.raises(JournalError, match="File exists"):
+        Journal.create(journal.folder, RUN, key, opened(key), r.SYSTEM)
+    assert lines(journal) == content
 
 
 def test_create_refuses_a_first_record_that_names_another_key(
