@@ -224,6 +224,16 @@ def test_a_record_of_another_run_or_a_first_record_that_opens_none_is_bad(sample
     assert "does not open a run" in sample.check(b"".join(sample.sign(sample.key, paused))).reason
 
 
+def test_signed_records_of_a_fork_or_with_a_wrong_number_do_not_fit_in(sample: Sample) -> None:
+    objects = [parse(line[:-1]) for line in sample.lines]
+    objects[3]["data"]["limit"] = 2.0
+    fork = sample.sign(sample.key, *objects)
+    report = sample.check(b"".join([*sample.lines[:4], *fork[4:]]), sample.anchors[0])
+    assert (report.first_bad, "does not follow" in report.reason) == (4, True)
+    objects[4]["seq"] = 5
+    assert "its number is 5" in sample.check(b"".join(sample.sign(sample.key, *objects)), sample.anchors[0]).reason
+
+
 def test_a_record_of_an_unknown_kind_and_floats_beyond_exact_integers_check_fine(sample: Sample) -> None:
     objects = [parse(line[:-1]) for line in sample.lines]
     objects[4] |= {"kind": "dreamt", "data": {"numbers": [1e16, 2.0**53, -1e17, 1e20, 1e21, 5e-324, -0.0, 123456789]}}
