@@ -10,7 +10,6 @@ import contextlib
 import hashlib
 import os
 import secrets
-import stat
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -18,6 +17,7 @@ from pydantic import JsonValue
 
 from ..errors import AlteredError, JournalError
 from ..records import BlobRef, Text
+from .files import open_regular
 
 FOLDER = "blobs"
 
@@ -121,10 +121,8 @@ class BlobWriter:
 
 def _read(folder: int, name: str, size: int) -> bytes | None:
     """The bytes of ``name``; None where they are not ``size`` bytes with that hash."""
-    flags = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
-    with os.fdopen(os.open(name, flags, dir_fd=folder), "rb") as file:
-        status = os.fstat(file.fileno())
-        if not stat.S_ISREG(status.st_mode) or status.st_size != size:
+    with open_regular(name, folder=folder) as file:
+        if os.fstat(file.fileno()).st_size != size:
             return None
         data = file.read(size + 1)
     return data if hashlib.sha256(data).hexdigest() == name else None

@@ -5,8 +5,6 @@ The chain alone cannot tell that its tail is missing, or that all of it was writ
 
 from __future__ import annotations
 
-import os
-import stat
 from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -14,6 +12,7 @@ from typing import BinaryIO
 
 from ..errors import AlteredError
 from ..records import Record
+from .files import open_regular
 from .keys import PublicKey
 from .lines import LINE_BYTES, canonical, parse, record_hash, record_of
 
@@ -128,16 +127,12 @@ def check_chain(path: Path, *, keys: Collection[str], anchors: Collection[Anchor
 def open_journal(path: Path) -> BinaryIO:
     """The journal, open for reading. Raises AlteredError where it is not a regular file that can be read."""
     try:
-        fd = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+        return open_regular(path)
     except FileNotFoundError as error:
         raise AlteredError(f"{path} is missing.") from error
     except OSError as error:
         why = "it is a link" if path.is_symlink() else error.strerror
         raise AlteredError(f"{path} cannot be read: {why}.") from error
-    if not stat.S_ISREG(os.fstat(fd).st_mode):
-        os.close(fd)
-        raise AlteredError(f"{path} is not a regular file.")
-    return os.fdopen(fd, "rb")
 
 
 @dataclass

@@ -11,7 +11,6 @@ import hashlib
 import os
 import re
 import secrets
-import stat
 from collections.abc import Collection
 from pathlib import Path
 
@@ -20,6 +19,7 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey,
 from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat, load_pem_private_key
 
 from ..errors import BadRequest, JournalError
+from .files import open_regular
 
 _KEY_BYTES = 4096
 _SIGNATURE = re.compile(r"[0-9a-f]{128}")
@@ -135,14 +135,14 @@ class SigningKey:
     @classmethod
     def _load(cls, path: Path) -> SigningKey:
         try:
-            fd = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NONBLOCK)
+            file = open_regular(path)
         except FileNotFoundError:
             raise
         except OSError as error:
             raise JournalError(f"The signing key {path} cannot be read: {error.strerror}.") from error
-        with os.fdopen(fd, "rb") as file:
-            status = os.fstat(fd)
-            if not stat.S_ISREG(status.st_mode) or status.st_mode & 0o077 or status.st_uid not in (0, os.geteuid()):
+        with file:
+            status = os.fstat(file.fileno())
+            if status.st_mode & 0o077 or status.st_uid not in (0, os.geteuid()):
                 raise JournalError(
                     f"The signing key {path} is not a file that only you can read.",
                     "Check who has had access to it, then give it mode 0600, or move it away to get a new key.",

@@ -47,7 +47,7 @@ def test_a_file_that_is_no_private_key_of_ours_is_refused(tmp_path: Path, damage
     else:
         other = generate_private_key(65537, 2048)
         path.write_bytes(other.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption()))
-    with pytest.raises(JournalError, match="k.pem"):
+    with pytest.raises(JournalError, match=r"k\.pem"):
         SigningKey.load_or_create(path)
     assert known_fingerprints(tmp_path) == frozenset()
 

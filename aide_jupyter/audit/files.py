@@ -1,0 +1,32 @@
+"""How the files of a journal are opened for reading: a regular file at its own place, or not at all."""
+
+from __future__ import annotations
+
+import os
+import stat
+from pathlib import Path
+from typing import BinaryIO
+
+
+class NotRegular(OSError):
+    """It is a folder, a pipe, a socket or a device."""
+
+
+def open_regular(path: Path | str, *, folder: int | None = None) -> BinaryIO:
+    """Open a regular file for reading, without following a link as its last part and without waiting for a pipe.
+
+    Parameters
+    ----------
+    path
+        The file; relative to ``folder``, a descriptor, where that is given.
+
+    Raises
+    ------
+    OSError
+        It cannot be opened, or (:class:`NotRegular`) it is something else.
+    """
+    fd = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC, dir_fd=folder)
+    if not stat.S_ISREG(os.fstat(fd).st_mode):
+        os.close(fd)
+        raise NotRegular(0, "it is not a regular file")
+    return os.fdopen(fd, "rb")
