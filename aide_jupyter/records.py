@@ -125,7 +125,10 @@ class ModelChoice(Model):
 
 
 class Settings(Model):
-    """How the agent goes about it; each has a counterpart in AIDE's configuration (docs/from-aide.md)."""
+    """How the agent goes about it; most have a counterpart in AIDE's configuration (docs/from-aide.md).
+
+    ``price`` is (prompt, completion) in US dollars per million tokens, for a model whose price is not known.
+    """
 
     policy: str = "default"
     seed: int = 0
@@ -142,6 +145,7 @@ class Settings(Model):
     report: ModelChoice = ModelChoice(temperature=1.0)
     generate_report: bool = True
     base_url: str | None = None
+    price: tuple[float, float] | None = None
     limits: Limits = Limits()
 
 

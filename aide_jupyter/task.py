@@ -17,8 +17,7 @@ from .records import Budgets, Direction, Grants, Model, Operator, ReviewMode, Se
 class Request(Model):
     """A run as a person asks for it, from the command line, Python or a page. Relative paths are as given.
 
-    ``direction`` is set only where the person said ``--minimize`` or ``--maximize``. ``price`` is (prompt, completion)
-    in US dollars per million tokens, for a model whose price is not known.
+    ``direction`` is set only where the person said ``--minimize`` or ``--maximize``.
     """
 
     data_dir: Path
@@ -35,7 +34,6 @@ class Request(Model):
     budgets: Budgets = Budgets()
     settings: Settings = Settings()
     grants: Grants = Grants()
-    price: tuple[float, float] | None = None
     out: Path = Path("aide-runs")
 
     @model_validator(mode="after")
