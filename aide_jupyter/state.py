@@ -121,11 +121,11 @@ class Spend:
 class RunState:
     """A run as its records tell it.
 
-    Four fields spare the search from reading the whole run at each step. ``ranking`` holds the good candidates, best
+    Five fields spare the search from reading the whole run at each step. ``ranking`` holds the good candidates, best
     first, as (sort key, number, id); ``lines`` the best good candidate of each draft's descendants, by the draft;
     ``failed_leaves`` those that failed with a program and have no child that was tried or may yet be, in order of
-    number; ``unfinished`` those to which more will happen. ``drafts`` counts the roots that were not rejected or
-    replaced by an edit.
+    number; ``unfinished`` those to which more will happen. ``roots`` are the drafts, without those that were
+    rejected or replaced by an edit.
     """
 
     run: str = ""
@@ -144,7 +144,7 @@ class RunState:
     best: str | None = None
     waiting: dict[str, r.Asked] = field(default_factory=dict)
     steps: int = 0
-    drafts: int = 0
+    roots: list[str] = field(default_factory=list)
     ranking: list[tuple[float, int, str]] = field(default_factory=list)
     lines: dict[str, str] = field(default_factory=dict)
     failed_leaves: list[str] = field(default_factory=list)
@@ -227,7 +227,7 @@ class RunState:
         )
         self.unfinished[body.candidate] = None
         if parent is None:
-            self.drafts += 1
+            self.roots.append(body.candidate)
         else:
             parent.children.append(body.candidate)
             self._place_leaf(parent)
@@ -301,7 +301,7 @@ class RunState:
         parent = None if node.parent is None else self.candidates[node.parent]
         if node.stage in ("rejected", "edited"):
             if parent is None:
-                self.drafts -= 1
+                self.roots.remove(node.id)
             else:
                 self._place_leaf(parent)
             return

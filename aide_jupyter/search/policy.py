@@ -56,7 +56,7 @@ class Aide:
     def choose(self, state: RunState, draw: random.Random) -> Choice:
         """The next thing to try."""
         settings = _settings(state)
-        if state.drafts < settings.drafts:
+        if len(state.roots) < settings.drafts:
             return DRAFT
         if draw.random() < settings.debug_probability:
             leaves = [one for one in state.failed_leaves if state.candidates[one].debug_depth <= settings.debug_depth]
@@ -106,7 +106,7 @@ class Default:
     def choose(self, state: RunState, draw: random.Random) -> Choice:
         """The next thing to try."""
         settings = _settings(state)
-        if state.drafts < min(settings.drafts, math.ceil(state.budgets.steps * self.DRAFT_SHARE)):
+        if len(state.roots) < min(settings.drafts, math.ceil(state.budgets.steps * self.DRAFT_SHARE)):
             return DRAFT
         if self._time_to_blend(state):
             return Choice("ensemble", state.ranking[0][2])
