@@ -280,7 +280,7 @@ class Journal:
         body = record.body()
         if isinstance(body, Started):
             self._running[body.candidate, body.purpose] += 1
-        elif isinstance(body, Finished):
+        elif isinstance(body, Finished) and self._running[body.candidate, body.purpose]:
             self._running[body.candidate, body.purpose] -= 1
         self.head, self._time = Anchor(record.seq, record.hash), record.time
 

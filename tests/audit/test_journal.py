@@ -490,6 +490,7 @@ def test_what_started_and_was_not_seen_to_finish_is_unknown_for_every_purpose(
     finished = r.Finished(candidate="c0001", status="ok", observed=r.Observed(seconds=1.0))
     journal.append(started())
     journal.append(finished)
+    journal.append(finished.model_copy(update={"purpose": "refit", "status": "stopped"}))
     journal.append(started("refit"))
     journal.append(started("rescore"))
     journal.append(finished.model_copy(update={"purpose": "rescore"}))
