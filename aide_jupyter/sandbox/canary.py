@@ -47,7 +47,7 @@ class Canaries:
     def _places() -> list[Path]:
         runtime = Path(jupyter_runtime_dir())
         runtime.mkdir(mode=0o700, parents=True, exist_ok=True)
-        places = (Path(tempfile.gettempdir()), Path("/dev/shm"), runtime, Path.home())
+        places = (Path(tempfile.gettempdir()), Path("/dev/shm"), runtime, Path.home())  # noqa: S108
         real = dict.fromkeys(Path(os.path.realpath(path)) for path in places)
         return [path for path in real if path.is_dir() and os.access(path, os.W_OK)]
 

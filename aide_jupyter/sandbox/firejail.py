@@ -54,12 +54,18 @@ hostname aide
 private-etc alternatives,fonts,group,hosts,ld.so.cache,ld.so.conf,ld.so.conf.d,localtime,mime.types,nsswitch.conf,passwd,timezone
 """  # noqa: E501
 
-# Beyond firejail's own list. clone3 is left to restrict-namespaces, which answers that it does not exist: glibc then makes
-# threads with clone. The probe installs a filter of our own on top, since firejail ignores names younger than itself.
+# Beyond firejail's own list. clone3 is left to restrict-namespaces, which answers that it does not exist: glibc then
+# makes threads with clone. The probe puts a filter of ours on top: firejail ignores names younger than it.
 SYSCALLS = ",".join(name for name in TABLE if name not in ("clone3", "open_tree_attr"))
 KERNEL_FILES = (
-    *(f"/sys/{name}" for name in "block bus class dev firmware fs hypervisor kernel module power".split()),
-    *(f"/proc/{name}" for name in "cmdline config.gz driver kallsyms keys key-users modules timer_list".split()),
+    *(
+        f"/sys/{name}"
+        for name in ("block", "bus", "class", "dev", "firmware", "fs", "hypervisor", "kernel", "module", "power")
+    ),
+    *(
+        f"/proc/{name}"
+        for name in ("cmdline", "config.gz", "driver", "kallsyms", "keys", "key-users", "modules", "timer_list")
+    ),
     "/usr/src",
     "/usr/local/src",
 )
@@ -84,6 +90,11 @@ def refuse_special(path: Path | str) -> str:
     return text
 
 
+def home_folder() -> Path:
+    """The home folder as firejail knows it: that of the account, whatever ``HOME`` says."""
+    return Path(os.path.realpath(pwd.getpwuid(os.getuid()).pw_dir))
+
+
 def top_level(path: Path) -> str:
     """The top-level folder that a path lies in."""
     return path.parts[1] if len(path.parts) > 1 else ""
@@ -104,7 +115,7 @@ def hide_the_rest(plan: Plan) -> Iterable[str]:
     """Lines that hide every top-level folder in which nothing is listed, and the home folder."""
     listed = whitelisted(plan)
     used = {top_level(path) for path in listed}
-    home = Path(os.path.realpath(pwd.getpwuid(os.getuid()).pw_dir))
+    home = home_folder()
     if home != Path("/") and home.is_dir() and not any(path.is_relative_to(home) for path in listed):
         yield f"whitelist {refuse_special(home / NOTHING)}"
     for entry in sorted(os.scandir("/"), key=lambda entry: entry.name):

@@ -29,11 +29,13 @@ BUNDLED_DATA = (
     "geopandas/datasets", "lifelines/datasets/*.csv", "mlxtend/data/data", "nltk_data", "palmerpenguins/data",
     "plotly/package_data/datasets", "plotnine/data", "pmlb/*.tsv", "pycaret/datasets", "pydataset/resources.tar.gz",
     "seaborn/data", "shap/cached_data", "skimage/data/*.*[!y]", "sklearn/datasets/data", "sklearn/datasets/images",
-    "sklearn/datasets/tests/data", "sktime/datasets/data", "statsmodels/datasets/*/*.csv", "statsmodels/datasets/*/*.dat",
+    "sklearn/datasets/tests/data", "sktime/datasets/data", "statsmodels/datasets/*/*.csv",
+    "statsmodels/datasets/*/*.dat",
     "tslearn/.cached_datasets", "vega_datasets/_data", "yellowbrick/datasets/fixtures",
 )  # fmt: skip
 """Data sets inside Python packages, relative to their folder: a program that finds the answers there learns nothing."""
 
+THREADED = ("OMP", "OPENBLAS", "MKL", "BLIS", "NUMEXPR", "VECLIB", "RAYON")
 _QUESTION = """
 import importlib.util, json, sys
 found = importlib.util.find_spec("ipykernel_launcher") is not None
@@ -96,10 +98,15 @@ def _is_source_tree(folder: Path) -> bool:
     return ours.is_relative_to(folder) and not any(ours.glob("*.dist-info"))
 
 
-def private_folders() -> tuple[Path, ...]:
-    """Jupyter's data, runtime and configuration folders, and the home folder: never visible as a whole."""
-    folders = (jupyter_data_dir(), jupyter_runtime_dir(), jupyter_config_dir(), str(Path.home()))
+def jupyter_folders() -> tuple[Path, ...]:
+    """Jupyter's data, runtime and configuration folders."""
+    folders = (jupyter_data_dir(), jupyter_runtime_dir(), jupyter_config_dir())
     return tuple(Path(os.path.realpath(folder)) for folder in folders)
+
+
+def private_folders() -> tuple[Path, ...]:
+    """Folders that no jail shows as a whole: Jupyter's own, and the home folder."""
+    return (*jupyter_folders(), Path(os.path.realpath(Path.home())))
 
 
 def python_folders(private: tuple[Path, ...]) -> tuple[Path, ...]:
@@ -119,8 +126,7 @@ def python_folders(private: tuple[Path, ...]) -> tuple[Path, ...]:
 
 def _hidden(visible: tuple[Path, ...]) -> Iterator[Path]:
     yield Path(os.path.realpath(Path(__file__).parents[1]))
-    for folder in (jupyter_data_dir(), jupyter_runtime_dir()):
-        yield Path(os.path.realpath(folder))
+    yield from jupyter_folders()
     for packages in interpreter().packages:
         if _within(packages, visible):
             for pattern in BUNDLED_DATA:
@@ -136,7 +142,6 @@ def hidden_paths(python: tuple[Path, ...]) -> tuple[Path, ...]:
 def kernel_environment(workspace: Path, limits: Limits) -> dict[str, str]:
     """The whole environment of a kernel. Home and temporary files lie in the workspace, so that they count."""
     private = workspace / ".jail"
-    threads = "OMP OPENBLAS MKL BLIS NUMEXPR VECLIB RAYON".split()
     cores = str(limits.cores)
     return {
         "PATH": f"{Path(interpreter().executable).parent}:/usr/local/bin:/usr/bin:/bin",
@@ -157,5 +162,5 @@ def kernel_environment(workspace: Path, limits: Limits) -> dict[str, str]:
         "LOKY_MAX_CPU_COUNT": cores,
         "POLARS_MAX_THREADS": cores,
         "NUMEXPR_MAX_THREADS": cores,
-        **{f"{name}_NUM_THREADS": cores for name in threads},
+        **{f"{name}_NUM_THREADS": cores for name in THREADED},
     }

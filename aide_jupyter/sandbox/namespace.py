@@ -8,6 +8,7 @@ import os
 import secrets
 import signal
 import subprocess
+import threading
 import time
 from collections.abc import Callable
 from typing import Any
@@ -25,7 +26,12 @@ async def readable(descriptor: int) -> None:
     loop = asyncio.get_running_loop()
     future: asyncio.Future[None] = loop.create_future()
     own = os.dup(descriptor)
-    loop.add_reader(own, lambda: future.done() or future.set_result(None))
+
+    def arrived() -> None:
+        if not future.done():
+            future.set_result(None)
+
+    loop.add_reader(own, arrived)
     try:
         await future
     finally:
@@ -51,6 +57,7 @@ class Jail:
 
     def __init__(
         self,
+        *,
         spec: JailSpec,
         plan: Plan,
         connection: dict[str, Any],
@@ -75,6 +82,8 @@ class Jail:
         self._on_death = on_death
         self._killed = False
         self._seen: dict[int, Process] = {}
+        # Measured in a thread of the watchdog's, released in the event loop.
+        self._lock = threading.Lock()
 
     def pids(self) -> list[int]:
         """The processes of the namespace that are alive, as numbered on the host."""
@@ -99,7 +108,8 @@ class Jail:
         if not self.alive():
             return 0
         pids = self.pids()
-        held = sum(filesystem_bytes(descriptor) for descriptor in self._tmpfs)
+        with self._lock:
+            held = sum(filesystem_bytes(descriptor) for descriptor in self._tmpfs)
         anonymous, shared = resident_bytes(pids)
         if anonymous + max(held, shared) > self.spec.limits.memory_bytes:
             anonymous, shared = proportional_bytes(pids) or (anonymous, shared)
@@ -137,7 +147,7 @@ class Jail:
 
     def survivors(self) -> int:
         """How many processes of the namespace are still alive: of those that were seen, and of the kernel's own uid."""
-        return len(self.pids()) or sum(is_alive(process) for process in self._seen.values())
+        return len(self.pids()) or sum(is_alive(process) for process in list(self._seen.values()))
 
     @property
     def exit_status(self) -> int | None:
@@ -146,20 +156,29 @@ class Jail:
 
     async def _ended(self) -> None:
         """Reap the launcher, and release what the jail held. The launcher ends right after the namespace."""
-        deadline = time.monotonic() + KILL_SECONDS
-        while self._launcher.poll() is None and time.monotonic() < deadline:
-            await asyncio.sleep(0.005)
+        if self._launcher.poll() is None:
+            with contextlib.suppress(TimeoutError, ProcessLookupError):
+                await asyncio.wait_for(_ended(self._launcher.pid), KILL_SECONDS)
         if self._launcher.poll() is None:
             end_launcher(self._launcher)
         if self._pidfd is None or self.alive():
             return
         os.close(self._pidfd)
         self._pidfd = None
-        for descriptor in self._tmpfs:
-            os.close(descriptor)
-        self._tmpfs = ()
+        with self._lock:
+            tmpfs, self._tmpfs = self._tmpfs, ()
+            for descriptor in tmpfs:
+                os.close(descriptor)
         SUPERVISOR.forget(self._init)
         self._on_death()
+
+
+async def _ended(pid: int) -> None:
+    descriptor = os.pidfd_open(pid)
+    try:
+        await readable(descriptor)
+    finally:
+        os.close(descriptor)
 
 
 def end_launcher(launcher: subprocess.Popen[bytes]) -> None:

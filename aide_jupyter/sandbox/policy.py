@@ -37,7 +37,12 @@ class JailSpec:
     backend
         Which program builds the jail. Chosen by configuration, never by fallback.
     lifetime
-        Seconds after which the jail ends whatever happens, as a backstop; a warm kernel waits within it.
+        Seconds after which the jail ends whatever happens, as a backstop; a warm kernel waits within it. 0 is never.
+        A backend may know a longest time (firejail: under 100 hours).
+    folder
+        Where the kernel starts: the workspace, or a folder in ``readable``.
+    hidden
+        Files and folders below ``readable`` that the kernel must not see.
     uids
         The range of uids for kernels, used where the server runs as root.
     """
@@ -47,7 +52,9 @@ class JailSpec:
     readable: tuple[Path, ...] = ()
     limits: Limits = field(default_factory=Limits)
     backend: str = "firejail"
-    lifetime: float = 7 * DAY
+    lifetime: float = 4 * DAY
+    folder: Path | None = None
+    hidden: tuple[Path, ...] = ()
     uids: tuple[int, int] = UIDS
 
 
@@ -70,6 +77,7 @@ class Plan:
 
     workspace: Path
     sockets: Path
+    folder: Path
     readable: tuple[Path, ...]
     python: tuple[Path, ...]
     hidden: tuple[Path, ...]

@@ -9,6 +9,9 @@ contained, makes the jail's own empty folders above the Python passable, and giv
 stage checks everything as the kernel's uid.
 """
 
+# It works with file descriptors and error numbers, which pathlib hides.
+# ruff: noqa: PTH101, PTH108, PTH112, PTH113, PTH114, PTH115, PTH120, PTH123, PTH208, S103, S108, S606
+
 from __future__ import annotations
 
 import array
@@ -31,7 +34,8 @@ MAX_PIDS = 10
 ADDED_BY_FIREJAIL = {
     "container", "FIREJAIL_QUIET", "FIREJAIL_LOGGING", "PROMPT_COMMAND", "PWD", "OLDPWD", "SHLVL", "_", "SHELL",
     "DBUS_SESSION_BUS_ADDRESS", "DBUS_SYSTEM_BUS_ADDRESS", "QT_X11_NO_MITSHM", "QML_DISABLE_DISK_CACHE",
-    "QTWEBENGINE_DISABLE_SANDBOX", "MOZ_NO_REMOTE", "LC_CTYPE", "KDE_FORK_SLAVES", "MOZ_ASSUME_USER_NS", "QT_QPA_PLATFORM",
+    "QTWEBENGINE_DISABLE_SANDBOX", "MOZ_NO_REMOTE", "LC_CTYPE", "KDE_FORK_SLAVES", "MOZ_ASSUME_USER_NS",
+    "QT_QPA_PLATFORM",
 }  # fmt: skip
 SYSTEM_FOLDERS = {"bin", "dev", "etc", "lib", "lib32", "lib64", "libx32", "proc", "sbin", "sys", "usr"}
 WRITABLE_KERNEL_FILES = ("/proc/sys/kernel/core_pattern", "/proc/sys/kernel/hostname", "/proc/sysrq-trigger")
@@ -300,7 +304,8 @@ def main(expect: dict[str, Any]) -> NoReturn:
     ``expect`` holds: ``uid``, ``drop`` (give up root first), ``namespaces`` (the host's), ``passages``, ``visible``
     (folder: names that may be seen in it), ``kept`` (top-level folders that are visible as a whole), ``unreadable``,
     ``hidden``, ``read_only``, ``writable``, ``tcp``, ``abstract`` and ``sockets`` (the host's listeners), ``limits``,
-    ``filter`` and ``syscalls`` (see :mod:`.seccomp`), ``report`` (the socket of the host), ``nonce``, ``argv``, ``environment`` and ``folder`` (of the kernel).
+    ``filter`` and ``syscalls`` (see :mod:`.seccomp`), ``report`` (the socket of the host), ``nonce``,
+    ``argv``, ``environment`` and ``folder`` (of the kernel).
     """
     try:
         check_namespaces(expect["namespaces"])

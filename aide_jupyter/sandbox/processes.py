@@ -58,12 +58,12 @@ def children(pid: int) -> list[int]:
     """The children of all threads of a process."""
     found: list[int] = []
     try:
-        threads = os.listdir(f"/proc/{pid}/task")
+        threads = list(Path(f"/proc/{pid}/task").iterdir())
     except OSError:
         return found
     for thread in threads:
         try:
-            text = Path(f"/proc/{pid}/task/{thread}/children").read_text(encoding="ascii")
+            text = (thread / "children").read_text(encoding="ascii")
         except OSError:
             continue
         found += [int(value) for value in text.split()]

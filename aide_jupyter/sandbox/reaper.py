@@ -14,16 +14,17 @@ import select
 import shutil
 import signal
 import sys
+from pathlib import Path
 from typing import Any
 
 
 def start_time(pid: int) -> int | None:
     """When a process was started, in clock ticks since the boot; None where there is none."""
     try:
-        with open(f"/proc/{pid}/stat", encoding="ascii", errors="replace") as file:
-            return int(file.read().rpartition(")")[2].split()[19])
+        text = Path(f"/proc/{pid}/stat").read_text(encoding="ascii", errors="replace")
     except OSError:
         return None
+    return int(text.rpartition(")")[2].split()[19])
 
 
 class Reaper:

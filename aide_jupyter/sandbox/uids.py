@@ -35,10 +35,10 @@ def uids_in_use() -> set[int]:
     """The real and effective uids of all processes. Read from ``status``: the owner of a process's folder in ``/proc``
     is root for one that is not dumpable."""
     found: set[int] = set()
-    for name in os.listdir("/proc"):
-        if name.isdigit():
+    for folder in Path("/proc").iterdir():
+        if folder.name.isdigit():
             try:
-                text = Path(f"/proc/{name}/status").read_text(encoding="ascii", errors="replace")
+                text = (folder / "status").read_text(encoding="ascii", errors="replace")
             except OSError:
                 continue
             line = next((line for line in text.splitlines() if line.startswith("Uid:")), "")
