@@ -75,6 +75,8 @@ class Calls:
         The number of the next call in the journal.
     attempts, attempt_seconds, call_seconds
         Most tries of a call; the most seconds of one, and of all with the waiting between.
+    mask
+        Applied to every message just before it is sent; removes the secrets that the server knows.
     sleep
         Waits between tries; tests pass their own.
     """
@@ -88,6 +90,7 @@ class Calls:
         price: tuple[float, float] | None = None,
         first_call: int = 1,
         seed: int = 0,
+        mask: Callable[[str], str] = str,
         environ: Mapping[str, str] | None = None,
         attempts: int = 6,
         attempt_seconds: float = 300.0,
@@ -102,7 +105,8 @@ class Calls:
         self._sleep = sleep
         self._jitter = random.Random(f"retries:{seed}")  # noqa: S311  it spreads retries, it protects nothing
         self._routes: dict[str, Route] = {}
-        self._seconds: dict[tuple[str, str], list[float]] = {}
+        self._mask = mask
+        self._answered: dict[tuple[str, str], tuple[int, float]] = {}
 
     async def complete(
         self,
@@ -191,7 +195,9 @@ class Calls:
         started = time.monotonic()
         seconds = min(self._patience(request, attempt), max(0.0, until - started))
         try:
-            answer = await asyncio.wait_for(wire.send(request.call(self._attempt_seconds), self._environ), seconds)
+            answer = await asyncio.wait_for(
+                wire.send(request.call(self._attempt_seconds, self._mask), self._environ), seconds
+            )
         except TimeoutError:
             settled = settled.model_copy(update={"error": f"no answer in {seconds:.0f} s"})
             raise Failure("timeout", f"there was no answer in {seconds:.0f} s", charged=True) from None
@@ -200,7 +206,7 @@ class Calls:
             raise
         else:
             settled = _settled(reserved, request, answer)
-            self._seconds.setdefault((request.choice.model, request.purpose), []).append(time.monotonic() - started)
+            self._note(request, time.monotonic() - started)
         finally:
             self._settle(settled)
         return Reply(
@@ -218,10 +224,15 @@ class Calls:
     def _patience(self, request: _Request, attempt: int) -> float:
         """Seconds to wait for an answer. A first try is given up early where the model has been far quicker so far:
         most servers that hang do so for one request, and the next is answered at once."""
-        seen = self._seconds.get((request.choice.model, request.purpose), [])
-        if attempt > 1 or len(seen) < 3:
+        answers, slowest = self._answered.get((request.choice.model, request.purpose), (0, 0.0))
+        if attempt > 1 or answers < 3:
             return self._attempt_seconds
-        return min(self._attempt_seconds, max(QUICKEST_LIMIT, 20 * max(seen)))
+        return min(self._attempt_seconds, max(QUICKEST_LIMIT, 20 * slowest))
+
+    def _note(self, request: _Request, seconds: float) -> None:
+        key = request.choice.model, request.purpose
+        answers, slowest = self._answered.get(key, (0, 0.0))
+        self._answered[key] = answers + 1, max(slowest, seconds)
 
     def _wait(self, attempt: int, failure: Failure) -> float:
         """Seconds before the next try: what the provider asks for, else doubling from one, with jitter."""
@@ -244,8 +255,9 @@ class _Request:
     max_tokens: int
     candidate: str | None
 
-    def call(self, timeout: float) -> wire.Call:
+    def call(self, timeout: float, mask: Callable[[str], str]) -> wire.Call:
         """The request as it is sent."""
+        messages = [{**message, "content": mask(message["content"])} for message in self.messages]
         arguments: dict[str, Any] = {}
         if self.choice.temperature is not None:
             arguments["temperature"] = self.choice.temperature
@@ -259,7 +271,7 @@ class _Request:
                 "json_schema": {"name": "reply", "schema": self.schema, "strict": True},
             }
         one = self.route
-        return wire.Call(one.model, self.messages, self.max_tokens, timeout, one.api_base, one.api_key, arguments)
+        return wire.Call(one.model, messages, self.max_tokens, timeout, one.api_base, one.api_key, arguments)
 
 
 class FormRefused(ModelUnusable):

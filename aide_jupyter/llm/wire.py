@@ -9,7 +9,9 @@ from __future__ import annotations
 
 import asyncio
 import concurrent.futures
+import contextvars
 import importlib
+import inspect
 import logging
 import os
 import threading
@@ -71,18 +73,30 @@ async def ask(question: Callable[[Any], _T]) -> _T:
     return await _in_thread(asked)
 
 
+_prepared: contextvars.ContextVar[list[Coroutine[Any, Any, Any]]] = contextvars.ContextVar("prepared")
+"""Requests that litellm has prepared in a thread and not yet begun to send: closed if the call is cancelled then."""
+
+
 class _Executor(concurrent.futures.ThreadPoolExecutor):
     """A daemon thread for each job: a pool's own threads are joined at exit, and one that hangs would prevent it."""
 
     def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> concurrent.futures.Future[Any]:
         future: concurrent.futures.Future[Any] = concurrent.futures.Future()
+        prepared = _prepared.get([])
 
         def work() -> None:
-            if future.set_running_or_notify_cancel():
-                try:
-                    future.set_result(fn(*args, **kwargs))
-                except BaseException as error:
+            try:
+                result = fn(*args, **kwargs)
+            except BaseException as error:
+                if future.set_running_or_notify_cancel():
                     future.set_exception(error)
+                return
+            if asyncio.iscoroutine(result):
+                prepared.append(result)
+            if future.set_running_or_notify_cancel():
+                future.set_result(result)
+            elif asyncio.iscoroutine(result):
+                result.close()
 
         threading.Thread(target=work, name="aide-litellm-job", daemon=True).start()
         return future
@@ -119,9 +133,9 @@ def _litellm() -> Any:
 
 async def _send(call: Call, environ: Mapping[str, str]) -> Answer:
     litellm = _litellm()
+    prepared: list[Coroutine[Any, Any, Any]] = []
+    _prepared.set(prepared)
     provider = call.model.split("/", 1)[0]
-    if provider == "offline":
-        importlib.import_module(".offline", __package__).register()
     arguments = {"drop_params": True, "num_retries": 0, "max_retries": 0, **call.arguments}
     if call.api_base is not None:
         arguments["api_base"] = call.api_base
@@ -130,6 +144,8 @@ async def _send(call: Call, environ: Mapping[str, str]) -> Answer:
     if provider == "openai" and call.api_base is not None and call.api_key is not None:
         arguments["client"] = _client(call.api_base, call.api_key)
     try:
+        if provider == "offline":
+            importlib.import_module(".offline", __package__).register()
         response = await litellm.acompletion(
             model=call.model,
             messages=call.messages,
@@ -141,6 +157,10 @@ async def _send(call: Call, environ: Mapping[str, str]) -> Answer:
         return _answer(response)
     except Exception as error:
         raise failure_of(error, environ) from None
+    finally:
+        for one in prepared:
+            if inspect.iscoroutine(one) and inspect.getcoroutinestate(one) == inspect.CORO_CREATED:
+                one.close()
 
 
 _clients: dict[tuple[str, str], Any] = {}
