@@ -68,7 +68,7 @@ class RestrictedKernel:
         Refused
             Where containment could not be proven.
         AideError
-            Where the kernel did not become ready. Its jail is dead then.
+            Where the kernel did not become ready. Its jail is dead then, and its folders are left to the caller.
         """
         jail = await launch(spec)
         wires: list[Wire] = []
@@ -83,7 +83,6 @@ class RestrictedKernel:
             for wire in wires:
                 wire.close()
             await asyncio.shield(jail.kill())
-            remove(spec.sockets)
             if isinstance(error, TimeoutError):
                 raise AideError(f"A restricted kernel did not become ready within {READY_SECONDS:g} s.") from error
             raise

@@ -68,8 +68,8 @@ class Requests:
         The key of the kernel's connection, as the server knows it.
     """
 
-    def __init__(self, key: str) -> None:
-        self._key = key.encode()
+    def __init__(self, key: bytes) -> None:
+        self._key = key
         self._session = secrets.token_hex(16)
 
     def build(self, kind: str, content: Mapping[str, Any]) -> tuple[str, list[bytes]]:

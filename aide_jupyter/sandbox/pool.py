@@ -1,0 +1,203 @@
+"""Kernels that are ready before a program arrives: each is used once, and replaced when it is taken, old or dead."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from ..errors import AideError
+from ..records import Limits
+from .jail import socket_folder
+from .kernel import RestrictedKernel
+from .policy import JailSpec
+from .tree import remove
+
+WARM = ("numpy", "pandas", "sklearn.ensemble", "sklearn.pipeline", "sklearn.model_selection", "sklearn.preprocessing")
+"""What a kernel imports while it waits. ``sklearn`` alone imports next to nothing; these take most of its time."""
+MAX_AGE = 3600.0
+_DEATHS = 3
+"""Waiting kernels that die one after the other before the pool stops replacing them by itself."""
+
+
+@dataclass(frozen=True)
+class Kernels:
+    """How kernels are made.
+
+    Parameters
+    ----------
+    folder
+        Where their workspaces are made, as ``<folder>/<n>``; on the file system of the folder that outcomes go to.
+    view
+        The root of the data view: a program's ``./input``. None: an empty folder.
+    readable
+        What else is seen read-only: the targets of the view's links.
+    warm
+        The modules to import; those that are not installed are skipped.
+    """
+
+    folder: Path
+    view: Path | None
+    readable: tuple[Path, ...] = ()
+    limits: Limits = field(default_factory=Limits)
+    warm: Sequence[str] = WARM
+    backend: str = "firejail"
+
+    async def start(self) -> RestrictedKernel:
+        """A new kernel in a new workspace.
+
+        Raises
+        ------
+        Refused
+            Where containment could not be proven.
+        AideError
+            Where it did not become ready.
+        """
+        workspace, sockets = _new_workspace(self.folder, self.view), socket_folder()
+        readable = self.readable if self.view is None else (self.view, *self.readable)
+        try:
+            return await RestrictedKernel.start(
+                JailSpec(workspace, sockets, readable, self.limits, self.backend), self.warm
+            )
+        except BaseException:
+            remove(sockets)
+            remove(workspace)
+            raise
+
+
+class Pool:
+    """Keeps ``size`` kernels ready. For one event loop; closed with :meth:`close`.
+
+    Parameters
+    ----------
+    kernels
+        How they are made.
+    size
+        How many are ready or on their way, beside those that are in use: the number of workers.
+    max_age
+        Seconds after which a waiting kernel is replaced.
+    """
+
+    def __init__(self, kernels: Kernels, size: int = 1, max_age: float = MAX_AGE) -> None:
+        self._kernels = kernels
+        self._size = size
+        self._max_age = max_age
+        self._ready: dict[RestrictedKernel, asyncio.Task[None]] = {}
+        self._starting: set[asyncio.Task[None]] = set()
+        self._changed = asyncio.Condition()
+        self._failure: Exception | None = None
+        self._deaths = 0
+        self._closed = False
+
+    @property
+    def ready(self) -> int:
+        """How many kernels are waiting for a program."""
+        return len(self._ready)
+
+    async def start(self) -> None:
+        """Begin to start kernels, and do not wait for them."""
+        self._fill()
+
+    async def acquire(self) -> RestrictedKernel:
+        """A kernel that is ready, at once where one waits. It is the caller's: run a program in it, or close it.
+
+        Raises
+        ------
+        Refused
+            Where containment could not be proven. The next call tries again.
+        AideError
+            Where kernels do not become ready, or the pool is closed.
+        """
+        async with self._changed:
+            self._deaths = 0
+            while True:
+                if self._closed:
+                    raise AideError("The kernels of this run are closed.")
+                if (kernel := self._take()) is not None:
+                    self._fill()
+                    return kernel
+                if self._failure is not None:
+                    failure, self._failure = self._failure, None
+                    raise failure
+                self._fill()
+                await self._changed.wait()
+
+    async def close(self) -> None:
+        """Kill every kernel that waits or is on its way, and remove its workspace. Those in use are their users'."""
+        self._closed = True
+        starting = list(self._starting)
+        for task in starting:
+            task.cancel()
+        await asyncio.gather(*starting, return_exceptions=True)
+        while self._ready:
+            kernel, watch = self._ready.popitem()
+            watch.cancel()
+            await _discard(kernel)
+        async with self._changed:
+            self._changed.notify_all()
+
+    def _take(self) -> RestrictedKernel | None:
+        for kernel, watch in list(self._ready.items()):
+            if kernel.jail.alive():
+                del self._ready[kernel]
+                watch.cancel()
+                return kernel
+        return None
+
+    def _fill(self) -> None:
+        if self._closed or self._deaths >= _DEATHS:
+            return
+        for _ in range(self._size - len(self._ready) - len(self._starting)):
+            task = asyncio.create_task(self._start_one())
+            self._starting.add(task)
+            task.add_done_callback(self._starting.discard)
+
+    async def _start_one(self) -> None:
+        kernel = failure = None
+        try:
+            kernel = await self._kernels.start()
+        except Exception as error:
+            failure = error
+        async with self._changed:
+            if kernel is not None:
+                self._ready[kernel] = asyncio.create_task(self._watch(kernel))
+            self._failure = failure
+            self._changed.notify_all()
+
+    async def _watch(self, kernel: RestrictedKernel) -> None:
+        """Replace a waiting kernel when it dies or grows old."""
+        left = self._max_age - (time.monotonic() - kernel.started)
+        with suppress(TimeoutError):
+            await asyncio.wait_for(kernel.wait(), max(0.0, left))
+            self._deaths += 1
+        if self._ready.pop(kernel, None) is not None:
+            self._fill()
+            await _discard(kernel)
+
+
+async def _discard(kernel: RestrictedKernel) -> None:
+    await kernel.close()
+    await asyncio.to_thread(remove, kernel.workspace)
+
+
+def _new_workspace(folder: Path, view: Path | None) -> Path:
+    """A workspace ``<folder>/<n>`` that was not there before, with ``input`` and ``working``."""
+    folder.mkdir(parents=True, exist_ok=True)
+    number = 1 + max((int(path.name) for path in folder.iterdir() if path.name.isdecimal()), default=0)
+    while True:
+        workspace = folder / str(number)
+        try:
+            workspace.mkdir(mode=0o700)
+        except FileExistsError:
+            number += 1
+            continue
+        break
+    (workspace / "working").mkdir(mode=0o700)
+    if view is None:
+        (workspace / "input").mkdir(mode=0o700)
+    else:
+        (workspace / "input").symlink_to(view.resolve())
+    return workspace
