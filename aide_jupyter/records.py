@@ -23,6 +23,7 @@ Direction = Literal["minimize", "maximize"]
 ReviewMode = Literal["every", "flagged", "auto"]
 PreviewLevel = Literal["schema", "statistics", "samples"]
 Operator = Literal["draft", "debug", "improve", "ensemble"]
+Decision = Literal["approve", "edit", "reject"]
 Purpose = Literal["search", "rescore", "refit", "export"]
 Status = Literal["ok", "error", "timeout", "died", "limit", "refused", "stopped", "unknown"]
 Rows = Literal["selection", "final"]
@@ -238,7 +239,7 @@ class Decided(Body):
     kind: ClassVar[str] = "decided"
     candidate: CandidateId
     code: Sha256
-    decision: Literal["approve", "edit", "reject"]
+    decision: Decision
     reason: str = ""
     mode: ReviewMode
     purposes: tuple[Purpose, ...] = ()
