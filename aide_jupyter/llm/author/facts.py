@@ -1,0 +1,285 @@
+"""What the author concludes from a brief: which table, which target, what kind of problem, which metric."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import PurePosixPath
+from typing import Literal
+
+from . import metrics
+from .brief import Brief, Column, Table, unescaped
+
+Kind = Literal["regression", "binary", "multiclass"]
+Style = Literal["tabular", "text", "series"]
+
+_FORECAST = re.compile(r"time[\s-]*series|forecast|next (?:day|week|month|hour|year|value)|\bfuture\b")
+_CLASSES = re.compile(r"classif|categor(?:y|ies)|\bclass(?:es)?\b|probability|whether|\bdetect")
+_NUMBERS = re.compile(r"regress|price|amount|how (?:much|many)|sales|\bcount\b|duration|revenue|\bcost\b")
+_ID = re.compile(r"(?i:(?:^|[_\s])(?:id|uuid|guid|index|key)$|^(?:id|unnamed: 0|row_?id)(?:$|_))|[a-z]I[dD]$")
+_BYTES_A_ROW = 100
+_LONG_TEXT = 30
+
+
+class CannotWrite(Exception):
+    """There is nothing in this data that the author knows how to model; the message says why."""
+
+
+@dataclass(frozen=True)
+class Facts:
+    """What a program is written for. Columns are named where the preview shows them, else found when it runs."""
+
+    train: Table
+    test: Table | None
+    sample: Table | None
+    target: Column | None
+    target_name: str | None
+    id_name: str | None
+    group: str | None
+    time: str | None
+    known: tuple[str, ...]
+    kind: Kind
+    style: Style
+    metric: metrics.Metric
+    metric_said: str
+    rows: int
+    text: tuple[Column, ...]
+    dates: tuple[Column, ...]
+    log: bool
+    folds: int
+    seed: int
+    seconds: float
+    predict: bool
+
+    @property
+    def classification(self) -> bool:
+        """Whether the target is a class."""
+        return self.kind != "regression"
+
+    @property
+    def classes(self) -> int | None:
+        """How many classes there are, where the preview says so."""
+        return self.target.unique if self.target and self.classification else None
+
+    @property
+    def asked_name(self) -> str | None:
+        """The name under which the sample submission wants the predictions, where it is not the target's."""
+        columns = self.sample.columns if self.sample and len(self.sample.columns) == 2 else ()
+        named = [column.name for column in columns if column.name not in {self.id_name, self.time} and column.exact]
+        return named[0] if len(named) == 1 and named[0] != self.target_name else None
+
+    @property
+    def log_function(self) -> str:
+        """The logarithm that suits the target: of 1 + x where it can be 0, or the metric takes that."""
+        positive = self.target is not None and self.target.low is not None and self.target.low > 0
+        return "np.log" if self.metric.key == "log_rmse" or (positive and self.metric.key != "rmsle") else "np.log1p"
+
+    @property
+    def class_columns(self) -> tuple[str, ...]:
+        """The columns of a submission that asks for one probability for each class."""
+        names = tuple(column.name for column in self.sample.columns) if self.sample else ()
+        return tuple(name for name in names if name != self.id_name) if len(names) > 2 else ()
+
+
+def understand(brief: Brief, *, kind: str | None = None, many: bool = False) -> Facts:
+    """The facts of a brief.
+
+    Parameters
+    ----------
+    kind
+        ``classes`` or ``numbers`` where a failed program has shown what the target is.
+    many
+        Whether a failed program has shown that there are more than two classes.
+
+    Raises
+    ------
+    CannotWrite
+        Where there is no table.
+    """
+    if brief.tables is not None and not brief.tables:
+        files = {PurePosixPath(path).suffix.lower() or "no suffix" for path in brief.files}
+        seen = f" It has {len(brief.files)} other files ({', '.join(sorted(files)[:6])})." if files else ""
+        raise CannotWrite(f"The data has no table that can be read.{seen}")
+    train, test, sample = _roles(brief)
+    name = _target_name(brief, train, test, sample)
+    target = train.column(name)
+    if target is None and name is not None and train.column(unescaped(name)):
+        name = unescaped(name)
+        target = train.column(name)
+    metric = metrics.asked(_text(brief.task.get("metric")), brief.words)
+    regression = _is_regression(brief, target, sample, metric) if kind is None else kind == "numbers"
+    said = ""
+    if metric is None or metric.regression != regression:
+        said = (
+            "no metric was named that fits the target" if metric is None else f"{metric.title} does not fit the target"
+        )
+        metric = metrics.METRICS["rmse" if regression else "accuracy"]
+    unique = target.unique if target else None
+    two = not many and (unique == 2 or (unique is None and _two(metric)))
+    settled: Kind = "regression" if regression else "binary" if two else "multiclass"
+    if not regression:
+        metric = metrics.for_classes(metric, settled == "binary")
+    special = {name, brief.task.get("group"), brief.task.get("id")}
+    inputs = [column for column in train.columns if column.name not in special and column.exact]
+    dates = tuple(column for column in inputs if column.dtype == "datetime")
+    time = _text(brief.task.get("time"))
+    series = _is_series(brief, train, test, target, dates, regression)
+    if series and time is None:
+        time = dates[0].name
+    text = () if series else tuple(column for column in inputs if _is_text(column))
+    others = [column for column in inputs if column not in text and not _ID.search(column.name)]
+    return Facts(
+        train=train,
+        test=test,
+        sample=sample,
+        target=target,
+        target_name=name,
+        id_name=_id_name(brief, train, test, sample, name),
+        group=_text(brief.task.get("group")),
+        time=time,
+        known=tuple(str(one) for one in brief.task.get("known_in_advance") or ()),
+        kind=settled,
+        style="series" if series else "text" if text and train.complete and len(others) <= 2 else "tabular",
+        metric=metric,
+        metric_said=said,
+        rows=_rows(train),
+        text=text,
+        dates=dates,
+        log=regression and (metric.log or _skewed(target)),
+        folds=max(2, min(brief.folds, 10, (_rows(train) if train.rows else 1000) // 4)),
+        seed=brief.seed,
+        seconds=brief.seconds,
+        predict=brief.predict,
+    )
+
+
+def _roles(brief: Brief) -> tuple[Table, Table | None, Table | None]:
+    """The tables to learn from, to predict, and that show what a submission looks like."""
+    if brief.tables is None:
+        stems = re.findall(r"[\w./-]+\.(?:csv|tsv|parquet|jsonl?|xlsx)\b", brief.words)
+        main = next((name for name in stems if "train" in name), next(iter(stems), "train.csv"))
+        guess = Table(main.rsplit("/", 1)[-1], PurePosixPath(main).suffix[1:], 0, None, (), False)
+        test = Table("test.csv", "csv", 0, None, (), False) if brief.test_rows else None
+        return guess, test, None
+    sample = next((one for one in brief.tables if re.search(r"sample|submission", _stem(one))), None)
+    rest = [one for one in brief.tables if one is not sample]
+    test = next((one for one in rest if re.search(r"(?:^|[_\W])test(?:$|[_\W\d])", _stem(one))), None)
+    rest = [one for one in rest if one is not test]
+    if not rest:
+        raise CannotWrite("The data has no table to learn from, only rows to predict or a sample submission.")
+    target = brief.task.get("target")
+    trains = [one for one in rest if "train" in _stem(one)]
+    holders = [one for one in trains or rest if target and one.column(str(target))]
+    train = max(holders or trains or rest, key=lambda one: (one.rows or 0, one.bytes))
+    return train, test, sample
+
+
+def _stem(table: Table) -> str:
+    return f"{PurePosixPath(table.path).stem} {table.sheet or ''}".strip().lower()
+
+
+def _target_name(brief: Brief, train: Table, test: Table | None, sample: Table | None) -> str | None:
+    """The target's name, None where it is not shown: as asked, missing from the test rows, asked for in the sample
+    submission, or named in the goal."""
+    if asked := _text(brief.task.get("target")):
+        return asked
+    names = [column.name for column in train.columns]
+    if test and train.complete and test.complete:
+        missing = [name for name in names if test.column(name) is None]
+        if len(missing) == 1:
+            return missing[0]
+    else:
+        missing = names
+    wanted = [column.name for column in sample.columns if column.exact] if sample else []
+    for name in wanted:
+        if (name in missing and not (test and test.column(name))) or (
+            not train.complete and len(wanted) == 2 and not _ID.search(name)
+        ):
+            return name
+    goal = brief.words
+    said = [name for name in names if len(name) > 1 and re.search(rf"(?<!\w){re.escape(name.lower())}(?!\w)", goal)]
+    asked_for = [
+        name
+        for name in said
+        if re.search(rf"(?:predict|forecast|target|classif)[^.\n]{{0,60}}?(?<!\w){re.escape(name.lower())}(?!\w)", goal)
+    ]
+    found = asked_for or said[-1:] or missing[-1:] if train.complete else asked_for
+    return next((name for name in found if (column := train.column(name)) is not None and column.exact), None)
+
+
+def _is_regression(brief: Brief, target: Column | None, sample: Table | None, metric: metrics.Metric | None) -> bool:
+    if target is not None and target.dtype in {"string", "boolean"} and not target.looks.startswith("numbers"):
+        return False
+    if metric is not None:
+        return metric.regression or (metric.key == "brier" and target is not None and (target.unique or 0) > 20)
+    if target is not None and target.unique is not None:
+        if target.unique == 2:
+            return False
+        if target.dtype == "integer" and target.unique <= 20 and not _NUMBERS.search(brief.words):
+            return False
+    if target is not None and target.dtype == "float":
+        return True
+    if sample is not None and len(sample.columns) == 2:
+        shown = [column for column in sample.columns if not column.id_like and not _ID.search(column.name)]
+        if len(shown) == 1 and shown[0].dtype in {"string", "boolean"}:
+            return False
+    if _CLASSES.search(brief.words) or _NUMBERS.search(brief.words):
+        return not _CLASSES.search(brief.words)
+    return brief.task.get("direction") == "minimize"
+
+
+def _two(metric: metrics.Metric) -> bool:
+    return metric.need == "positive" or metric.key in {"f1", "precision", "recall"}
+
+
+def _is_series(
+    brief: Brief, train: Table, test: Table | None, target: Column | None, dates: Sequence[Column], regression: bool
+) -> bool:
+    if not regression or brief.task.get("group"):
+        return False
+    if brief.task.get("time"):
+        return True
+    if len(dates) != 1 or (target is not None and target.dtype not in {"integer", "float"}):
+        return False
+    distinct = dates[0].unique is None or train.rows is None or dates[0].unique >= 0.95 * train.rows
+    return bool(_FORECAST.search(brief.words)) or (test is None and dates[0] in train.columns[:2] and distinct)
+
+
+def _is_text(column: Column) -> bool:
+    if column.dtype != "string":
+        return False
+    if column.length is not None:
+        return column.length >= _LONG_TEXT and (column.unique is None or column.unique > 20)
+    return bool(
+        re.search(r"(?:^|_)(?:text|review|comment|body|message|tweet|sentence|description)s?$", column.name.lower())
+    )
+
+
+def _id_name(brief: Brief, train: Table, test: Table | None, sample: Table | None, target: str | None) -> str | None:
+    if asked := _text(brief.task.get("id")):
+        return asked
+    for column in sample.columns if sample and len(sample.columns) == 2 else ():
+        if column.exact and column.name != target and (test is None or not test.complete or test.column(column.name)):
+            return column.name
+    for column in train.columns:
+        unique = column.id_like or column.unique is None or column.unique >= 0.99 * (train.rows or 0)
+        if column.exact and column.name != target and unique and _ID.search(column.name) and column.dtype != "float":
+            return column.name
+    return None
+
+
+def _rows(table: Table) -> int:
+    return table.rows if table.rows is not None else max(1000, table.bytes // _BYTES_A_ROW)
+
+
+def _skewed(target: Column | None) -> bool:
+    """A positive target with a long upper tail, as prices, counts and times have."""
+    if target is None or target.low is None or target.high is None or target.mean is None or target.low < 0:
+        return False
+    middle = target.median if target.median is not None else target.mean
+    return target.low >= 0 and target.mean > 1 and target.high > 4 * max(target.mean, middle)
+
+
+def _text(value: object) -> str | None:
+    return value if isinstance(value, str) and value else None

@@ -1,0 +1,145 @@
+"""The metrics that the author knows: how each is called in words, computed in a program, and searched for."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import Literal
+
+Need = Literal["value", "label", "positive", "probabilities"]
+_SK = "sklearn.metrics."
+
+
+@dataclass(frozen=True)
+class Metric:
+    """A metric.
+
+    ``expression`` computes it from ``{y}`` (truth) and ``{p}`` (what ``need`` says a model must give: a value, a label,
+    the positive class's probability, all probabilities); its names are imported from ``imports``. ``scoring`` is
+    scikit-learn's name of the scorer to tune by. ``log`` says that it compares logarithms.
+    """
+
+    key: str
+    title: str
+    need: Need
+    expression: str
+    imports: tuple[str, ...]
+    scoring: str
+    minimize: bool = False
+    log: bool = False
+
+    @property
+    def regression(self) -> bool:
+        """Whether it compares numbers."""
+        return self.need == "value"
+
+
+def _value(key: str, title: str, function: str, scoring: str, **more: bool) -> Metric:
+    return Metric(key, title, "value", f"{function}({{y}}, {{p}})", (_SK + function,), scoring, **more)
+
+
+def _label(key: str, title: str, function: str, scoring: str, options: str = "") -> Metric:
+    return Metric(key, title, "label", f"{function}({{y}}, {{p}}{options})", (_SK + function,), scoring)
+
+
+_RMSE = "neg_root_mean_squared_error"
+_ALL = (
+    _value("rmse", "root mean squared error", "root_mean_squared_error", _RMSE, minimize=True),
+    _value("rmsle", "root mean squared logarithmic error", "root_mean_squared_log_error", _RMSE, minimize=True, log=True),
+    Metric(
+        "log_rmse", "root mean squared error of logarithms", "value",
+        "root_mean_squared_error(np.log({y}), np.log({p}))", (_SK + "root_mean_squared_error",), _RMSE, True, True,
+    ),
+    _value("mse", "mean squared error", "mean_squared_error", "neg_mean_squared_error", minimize=True),
+    _value("mae", "mean absolute error", "mean_absolute_error", "neg_mean_absolute_error", minimize=True),
+    _value("medae", "median absolute error", "median_absolute_error", "neg_median_absolute_error", minimize=True),
+    _value("mape", "mean absolute percentage error", "mean_absolute_percentage_error",
+           "neg_mean_absolute_percentage_error", minimize=True),
+    _value("r2", "R²", "r2_score", "r2"),
+    Metric("spearman", "Spearman's rank correlation", "value", "spearmanr({y}, {p}).statistic",
+           ("scipy.stats.spearmanr",), "r2"),
+    Metric("pearson", "Pearson's correlation", "value", "pearsonr({y}, {p}).statistic",
+           ("scipy.stats.pearsonr",), "r2"),
+    _label("accuracy", "accuracy", "accuracy_score", "accuracy"),
+    _label("balanced_accuracy", "balanced accuracy", "balanced_accuracy_score", "balanced_accuracy"),
+    _label("f1", "F1", "f1_score", "f1"),
+    _label("f1_macro", "macro-averaged F1", "f1_score", "f1_macro", ', average="macro"'),
+    _label("f1_micro", "micro-averaged F1", "f1_score", "f1_micro", ', average="micro"'),
+    _label("f1_weighted", "weighted F1", "f1_score", "f1_weighted", ', average="weighted"'),
+    _label("precision", "precision", "precision_score", "precision"),
+    _label("recall", "recall", "recall_score", "recall"),
+    _label("mcc", "Matthews correlation coefficient", "matthews_corrcoef", "matthews_corrcoef"),
+    _label("qwk", "quadratic weighted kappa", "cohen_kappa_score", "accuracy", ', weights="quadratic"'),
+    _label("kappa", "Cohen's kappa", "cohen_kappa_score", "accuracy"),
+    Metric("auc", "area under the ROC curve", "positive", "roc_auc_score({y}, {p})", (_SK + "roc_auc_score",), "roc_auc"),
+    Metric("average_precision", "average precision", "positive", "average_precision_score({y}, {p})",
+           (_SK + "average_precision_score",), "average_precision"),
+    Metric("brier", "Brier score", "positive", "brier_score_loss({y}, {p})", (_SK + "brier_score_loss",),
+           "neg_brier_score", True),
+    Metric("log_loss", "log loss", "probabilities", "log_loss({y}, {p}, labels=np.arange({p}.shape[1]))",
+           (_SK + "log_loss",), "neg_log_loss", True),
+)  # fmt: skip
+METRICS = {metric.key: metric for metric in _ALL}
+
+_MULTICLASS = {
+    "auc": Metric("auc", "area under the ROC curve, one against the rest", "probabilities",
+                  'roc_auc_score({y}, {p}, multi_class="ovr")', (_SK + "roc_auc_score",), "roc_auc_ovr"),
+    "f1": METRICS["f1_macro"],
+    "precision": _label("precision", "macro-averaged precision", "precision_score", "precision_macro",
+                        ', average="macro", zero_division=0'),
+    "recall": _label("recall", "macro-averaged recall", "recall_score", "recall_macro", ', average="macro"'),
+    "average_precision": METRICS["log_loss"],
+    "brier": METRICS["log_loss"],
+}  # fmt: skip
+
+_LOG = r"(?:logarithms?|log)\s+of\s+(?:the\s+)?(?:predict|observ|true|actual)|between\s+(?:the\s+)?log"
+_WORDS = (
+    ("rmsle", r"rmsle|root[\s_-]*mean[\s_-]*squared?[\s_-]*log"),
+    ("rmse", r"rmse|root[\s_-]*mean[\s_-]*squared?"),
+    ("mape", r"s?mape|mean[\s_-]*absolute[\s_-]*percentage"),
+    ("medae", r"medae|median[\s_-]*absolute"),
+    ("mae", r"mae|mean[\s_-]*absolute"),
+    ("mse", r"mse|mean[\s_-]*squared?"),
+    ("r2", r"r2|r²|r\^2|r[\s_-]squared?|r2[\s_-]score|coefficient of determination"),
+    ("spearman", r"spearman\w*"),
+    ("pearson", r"pearson\w*"),
+    ("qwk", r"qwk|quadratic[\s_-]*(?:weighted[\s_-]*)?(?:cohen\W*s?[\s_-]*)?kappa"),
+    ("kappa", r"(?:cohen\W*s?[\s_-]*)?kappa"),
+    ("mcc", r"mcc|matthews\w*"),
+    ("log_loss", r"log[\s_-]*loss|logloss|cross[\s_-]*entropy"),
+    ("average_precision", r"average[\s_-]*precision|pr[\s_-]?auc|auprc|area under the precision"),
+    (
+        "auc",
+        r"(?:roc[\s_-]*)?auc(?:[\s_-]*roc)?|auroc|roc[\s_-]*auc[\s_-]*(?:score|ovr)|area under the (?:roc|receiver)",
+    ),
+    ("brier", r"brier\w*"),
+    ("balanced_accuracy", r"balanced[\s_-]*accuracy"),
+    ("f1_macro", r"macro[\s_-]*(?:averaged[\s_-]*)?f1|f1[\s_-]*macro"),
+    ("f1_micro", r"micro[\s_-]*(?:averaged[\s_-]*)?f1|f1[\s_-]*micro"),
+    ("f1_weighted", r"weighted[\s_-]*f1|f1[\s_-]*weighted"),
+    ("f1", r"f1|f[\s_-]1|f1[\s_-]*score"),
+    ("precision", r"precision"),
+    ("recall", r"recall|sensitivity"),
+    ("accuracy", r"accuracy|acc"),
+)
+
+
+def named(text: str) -> str | None:
+    """The key of the metric that ``text`` names; the one of the longest name where it names several."""
+    for key, pattern in _WORDS:
+        if re.search(rf"(?<![a-z0-9])(?:{pattern})(?:[\s_-]*(?:score|error))?(?![a-z0-9])", text.lower()):
+            return key
+    return None
+
+
+def asked(metric: str | None, words: str) -> Metric | None:
+    """The metric of a task: by its name where that is known, else by the goal's words."""
+    key = (named(metric) if metric else None) or named(words)
+    if key == "rmse" and re.search(_LOG, words):
+        key = "log_rmse"
+    return METRICS[key] if key else None
+
+
+def for_classes(metric: Metric, binary: bool) -> Metric:
+    """The form of a classification metric for two classes or for more."""
+    return metric if binary else _MULTICLASS.get(metric.key, metric)
