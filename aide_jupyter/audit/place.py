@@ -8,14 +8,24 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
-from ..errors import AlteredError, BadRequest
+from ..errors import AideError, AlteredError, BadRequest
 from .chain import JOURNAL, Anchor, read_records
 from .comparison import read_notebook
 from .writer import NOTEBOOK
 
 
+class Head(Protocol):
+    """A kept head: a record's number (-1 before the first) and hash."""
+
+    @property
+    def seq(self) -> int: ...  # noqa: D102
+
+    @property
+    def hash(self) -> str: ...  # noqa: D102
+
+
 class Known(Protocol):
-    """What this machine's index of runs knows of a run."""
+    """What this machine's index of runs knows of a run (:class:`~aide_jupyter.run_index.RunEntry`)."""
 
     @property
     def folder(self) -> Path:
@@ -23,12 +33,12 @@ class Known(Protocol):
         ...
 
     @property
-    def notebook(self) -> Path:
+    def notebook(self) -> Path | None:
         """Its notebook, wherever a person has moved it."""
         ...
 
     @property
-    def head(self) -> Anchor | None:
+    def head(self) -> Head | None:
         """The head that was anchored last."""
         ...
 
@@ -36,12 +46,13 @@ class Known(Protocol):
 @dataclass(frozen=True)
 class Place:
     """A run's folder and notebook. ``notebook_wanted`` says that a missing notebook is a fault; ``anchor`` is the one
-    in the index."""
+    in the index, and ``index_problem`` why the index could not be read."""
 
     folder: Path
     notebook: Path | None
     notebook_wanted: bool
     anchor: Anchor | None
+    index_problem: str = ""
 
 
 def find(path: Path, index: Callable[[str], Known | None]) -> Place:
@@ -54,20 +65,29 @@ def find(path: Path, index: Callable[[str], Known | None]) -> Place:
     """
     if not os.path.lexists(path):
         raise BadRequest(f"There is nothing at {path}.", "Give a run's folder, its audit.ipynb or its journal.jsonl.")
-    notebook: Path | None
     if path.suffix == ".ipynb":
-        folder, notebook, run = path.parent, path, read_notebook(path).run
-        known = index(run) if run else None
-        if known is not None and not (folder / JOURNAL).exists():
-            folder = known.folder
-    else:
-        folder = path if path.is_dir() else path.parent
-        run = _run_of(folder / JOURNAL)
-        known = index(run) if run else None
-        places = [folder / NOTEBOOK, *([] if known is None else [known.notebook])]
-        notebook = next((place for place in places if os.path.lexists(place)), None)
-        notebook = notebook or _renamed(folder, run)
-    return Place(folder, notebook, path.is_dir(), None if known is None else known.head)
+        run = read_notebook(path).run
+        known, problem = _look_up(run, index)
+        folder = path.parent if known is None or os.path.lexists(path.parent / JOURNAL) else known.folder
+        return Place(folder, path, True, _anchor(known), problem)
+    folder = path if path.is_dir() else path.parent
+    run = _run_of(folder / JOURNAL)
+    known, problem = _look_up(run, index)
+    places = [folder / NOTEBOOK, None if known is None else known.notebook, _renamed(folder, run)]
+    notebook = next((place for place in places if place is not None and os.path.lexists(place)), None)
+    return Place(folder, notebook, path.is_dir(), _anchor(known), problem)
+
+
+def _look_up(run: str, index: Callable[[str], Known | None]) -> tuple[Known | None, str]:
+    try:
+        return (index(run) if run else None), ""
+    except AideError as error:
+        return None, error.message
+
+
+def _anchor(known: Known | None) -> Anchor | None:
+    head = None if known is None else known.head
+    return None if head is None or head.seq < 0 else Anchor(head.seq, head.hash)
 
 
 def _run_of(journal: Path) -> str:

@@ -142,21 +142,27 @@ class _Check:
     def _judge(self, report: ChainReport, altered: list[str], *, anchored: bool) -> tuple[int, str]:
         if altered:
             return ALTERED, "ALTERED: what is listed above is not as it was written."
-        if not report.key_known:
-            return NOT_ANCHORED, (
-                f"NOT ANCHORED: the records are consistent, but the key {report.key} is none that this machine has. "
-                "If it is the fingerprint that was shown at the end of the run, give it with --key."
-            )
-        if not anchored:
-            return NOT_ANCHORED, (
-                "NOT ANCHORED: the records are consistent, but no head of this run is kept elsewhere, so it cannot be "
-                "told whether later records are missing."
-            )
+        if unanchored := self._unanchored(report, anchored=anchored):
+            return NOT_ANCHORED, f"NOT ANCHORED: the records are consistent, but {unanchored}"
         if not report.closed:
             return NOT_CLOSED, "NOT CLOSED: everything is as it was written so far; the run has not ended."
         if self._behind():
             return NOT_CLOSED, "NOT CLOSED: the journal is intact; the notebook is of a time before the run was closed."
         return INTACT, "INTACT: everything is as it was written."
+
+    def _unanchored(self, report: ChainReport, *, anchored: bool) -> str:
+        if not report.key_known:
+            return (
+                f"the key {report.key} is none that this machine has. If it is the fingerprint that was shown at the "
+                "end of the run, give it with --key."
+            )
+        if self.place.index_problem:
+            return f"this machine's index of runs is damaged: {self.place.index_problem}"
+        return (
+            ""
+            if anchored
+            else "no head of this run is kept elsewhere, so it cannot be told whether later records are missing."
+        )
 
     # The journal.
 

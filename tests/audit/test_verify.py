@@ -20,7 +20,7 @@ from aide_jupyter.audit.chain import Anchor
 from aide_jupyter.audit.keys import SigningKey
 from aide_jupyter.audit.verify import Verdict, verify
 from aide_jupyter.audit.writer import update_notebook
-from aide_jupyter.errors import BadRequest
+from aide_jupyter.errors import BadRequest, JournalError
 from tests.audit.builder import CODE, KEY, Story
 
 KEYS = frozenset({KEY.fingerprint})
@@ -296,6 +296,14 @@ def test_a_notebook_moved_elsewhere_is_found_by_the_index(folder: Path, tmp_path
     entry = Entry(folder, moved, Anchor(last.seq, last.hash))
     assert check(folder, index=lambda run: entry).code == 0
     assert check(moved, index=lambda run: entry).code == 0
+
+
+def test_a_damaged_index_is_not_anchored(folder: Path) -> None:
+    def damaged(run: str) -> Entry | None:
+        raise JournalError("runs/x.json is damaged.")
+
+    verdict = check(folder, index=damaged)
+    assert verdict.code == 3 and "runs/x.json is damaged" in verdict.lines[-1]
 
 
 def test_an_execution_that_no_decision_covers_is_altered(tmp_path: Path) -> None:
