@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from aide_jupyter import records as r
-from aide_jupyter.llm import prompts
+from aide_jupyter.llm import prompts, rendering
 from aide_jupyter.llm.prompts import (
     assignment_json,
     author_messages,
@@ -183,10 +183,10 @@ def test_whatever_the_texts_hold_the_message_can_be_taken_apart(
 
 def test_the_marker_of_the_data_does_not_occur_in_it() -> None:
     text = json.dumps({"a": 1})
-    first = prompts._marker(text)
+    first = rendering._marker(text)
     wrapped = text + first
-    assert prompts._marker(wrapped) not in wrapped
-    assert prompts._marker(text) == first, "equal prompts stay equal, so that a provider can cache them"
+    assert rendering._marker(wrapped) not in wrapped
+    assert rendering._marker(text) == first, "equal prompts stay equal, so that a provider can cache them"
 
 
 def test_a_large_preview_is_shortened_to_json_that_says_so() -> None:
@@ -199,6 +199,13 @@ def test_a_large_preview_is_shortened_to_json_that_says_so() -> None:
     assert found["tables"][0]["columns"][0]["name"] == "column_0"
     assert found["left_out_of_prompt"]["tables[].columns"] > 9000
     assert len(sections(text)["Data"]) < prompts.DATA_CHARS + 200
+
+
+def test_with_a_parent_the_data_is_told_in_less_detail_unless_asked_otherwise() -> None:
+    data = {"columns": [{"name": f"column_{n}"} for n in range(500)]}
+    sizes = [len(sections(user(one, data=data))["Data"]) for one in (draft(), improve(), debug())]
+    assert sizes[1] == sizes[2] < prompts.PARENT_DATA_CHARS + 200 < sizes[0]
+    assert len(sections(user(improve(), data=data, data_chars=90_000))["Data"]) > prompts.DATA_CHARS
 
 
 def test_values_that_are_not_json_become_null_or_text() -> None:
