@@ -39,6 +39,8 @@ _STEPS = (
     _Detail(top=3, samples=1, head=600, notes=10),
     _Detail(top=3, samples=1, head=600, quantiles=False, notes=10),
     _Detail(top=3, samples=1, head=400, quantiles=False, plain=True, notes=10),
+    _Detail(top=2, samples=1, head=200, quantiles=False, plain=True, notes=10),
+    _Detail(top=2, samples=0, head=200, quantiles=False, plain=True, notes=10),
 )
 _CUTS = (100, 60, 40, 25, 15, 8, 4, 2, 1)
 _FILES = (30, 16, 8, 4, 2, 1)

@@ -59,9 +59,9 @@ def preview(
     limit
         The most characters of :meth:`Preview.text`.
     skip
-        Files not to open, by path, each with why (in words that end a sentence).
+        Files not to open, by path (a folder of images ends in ``/``), each with why.
     reading
-        Called with each file's path before it is opened.
+        Called with each of these paths before it is opened.
 
     Raises
     ------
@@ -109,7 +109,7 @@ class _Reading:
     def _table(self, entry: Entry) -> list[_Read | File]:
         """The tables of a file, or what else it is."""
         path = self._name(entry.name)
-        if (why := self._skipped(entry)) is not None:
+        if (why := self._skipped(str(entry.name))) is not None:
             return [Other(path=path, bytes=entry.size, why=why)]
         try:
             opened = open_tables(self.root / entry.name, entry.name, self.stop)
@@ -216,12 +216,15 @@ class _Reading:
             path = self._name(group.folder) + "/"
             names = [self._name(PurePosixPath(name)) for name in group.folders[:10]]
             size = sum(sizes[file] for file in group.files)
+            if (why := self._skipped(f"{group.folder}/")) is not None:
+                told.append(Other(path=path, bytes=size, count=len(group.files), why=why))
+                continue
             told.append(images.measure(path, self.root, group, size=size, folder_names=names, stop=self.stop))
         return told
 
     def _other(self, entry: Entry) -> File:
         path = self._name(entry.name)
-        if (why := self._skipped(entry)) is not None:
+        if (why := self._skipped(str(entry.name))) is not None:
             return Other(path=path, bytes=entry.size, why=why)
         try:
             return self._text(entry, path)
@@ -253,10 +256,12 @@ class _Reading:
         size = sum(entry.size for entry in entries)
         return Other(path=self._name(folder) + "/", bytes=size, count=len(entries), format=kind or None)
 
-    def _skipped(self, entry: Entry) -> str | None:
-        if self.reading is not None:
-            self.reading(str(entry.name))
-        return self.skip.get(str(entry.name))
+    def _skipped(self, name: str) -> str | None:
+        """Why a file is not opened; None where it is, which ``reading`` is told."""
+        why = self.skip.get(name)
+        if why is None and self.reading is not None:
+            self.reading(name)
+        return why
 
 
 @dataclass

@@ -30,7 +30,7 @@ from .targets import TableColumns, TargetKind
 MEMORY = 4 << 30
 """Bytes of address space; a preview of a gigabyte of csv has 2 GB mapped, and under 500 MB of them in memory."""
 
-SECONDS = 300.0
+SECONDS = 120.0
 ATTEMPTS = 4
 _MOST_OUTPUT = 16 << 20
 _READING = "reading "
@@ -56,7 +56,7 @@ def preview_in_process(
     memory
         Bytes of address space of the process.
     seconds
-        For the whole preview. Half of it for each attempt.
+        For each attempt, of which there are at most four.
     stop
         Asked ten times a second; the process is killed when it says so.
 
@@ -88,16 +88,14 @@ def target_kind_in_process(
 
 
 def _asked(what: str, request: dict[str, Any], memory: int, seconds: float, stop: Stop | None) -> str:
-    """The process's reply. What it died of, twice at most of one file, is left out of the next attempt."""
-    end = time.monotonic() + seconds
+    """The process's reply. The file that it died of is left out of the next attempt."""
     skip: dict[str, str] = {}
     for _ in range(ATTEMPTS):
-        left = end - time.monotonic()
-        attempt = _Attempt(json.dumps({"what": what, "memory": memory, "skip": skip, **request}), max(left / 2, 1.0))
+        attempt = _Attempt(json.dumps({"what": what, "memory": memory, "skip": skip, **request}), seconds)
         reply = attempt.run(stop)
         if reply is not None:
             return reply
-        if what != "preview" or attempt.reading is None or attempt.reading in skip or left <= 1:
+        if what != "preview" or attempt.reading is None or attempt.reading in skip:
             break
         skip[attempt.reading] = attempt.why
     where = "" if attempt.reading is None else Untrusted(attempt.reading, "file name").render(120, one_line=True)
@@ -128,6 +126,7 @@ class _Attempt:
             stderr=subprocess.DEVNULL,
             env=kept | {"PYTHONPATH": path, "POLARS_MAX_THREADS": "2", "OMP_NUM_THREADS": "1"},
             start_new_session=True,
+            cwd="/",
         )
         try:
             assert process.stdin is not None and process.stdout is not None
