@@ -26,7 +26,7 @@ IDLE_SECONDS = 2.0
 """How long the server waits, after the reply, for the kernel to say that all it had to show was sent."""
 _MESSAGE_COST = 1024
 """Bytes of output that a message counts as at the least, so that many small ones are not free."""
-_LAST_BYTES = 2 << 20
+_LAST_BYTES = 4 << 20
 """More than both pipes hold: what a dead program had written and nobody had read."""
 _NO_REPLY = Failure("KernelError", "The kernel ended the program without a reply.", "")
 
