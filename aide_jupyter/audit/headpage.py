@@ -23,8 +23,8 @@ def head_page(trail: Trail, blobs: Reader) -> str:
     parts = [
         "# Audit notebook of an aide-jupyter run",
         "Each program that the agent wrote stands below with its plan, who decided about it and what came of it. The "
-        "run's journal holds the records from which these cells are made; text from models, programs and data is shown "
-        "literally, in grey blocks. Cells that you add are yours.",
+        "run's journal holds the records from which these cells are made; the words of models, programs and data stand "
+        "as they came, in blocks of fixed-width type. Cells that you add are yours.",
         w.table((f"Run {w.span(trail.state.run, 'run id')}", _status(trail)), _summary(trail)),
         f"**Goal**\n\n{w.block(opened.task.goal, 'goal')}",
     ]

@@ -23,6 +23,9 @@ SCHEMA = 1
 """The version of what ``metadata.aide`` holds."""
 KERNELSPEC = {"display_name": "Python 3 (restricted)", "language": "python", "name": "aide-restricted"}
 
+RAW = "text/plain"
+"""The format of raw cells. Without one nbconvert puts a raw cell into HTML as it is: a rejected program is no HTML."""
+
 
 class Cell(TypedDict):
     """A notebook cell of nbformat 4.5, its texts as single strings."""
@@ -137,7 +140,9 @@ def render_candidate(trail: Trail, blobs: Reader, candidate: str) -> list[Cell]:
         blobs.text(node.code),
         {**aide, "part": "code", "code_sha256": node.code_sha256},
     )
-    if kind == "code":
+    if kind == "raw":
+        code["metadata"]["raw_mimetype"] = RAW
+    else:
         code["execution_count"] = None
         code["outputs"] = [] if node.finished is None else outputs(node.finished.claimed.outputs, blobs)
     return [plan, code]
@@ -291,9 +296,9 @@ def _flag(flag: r.Flag) -> str:
 
 def _files(observed: r.Observed) -> Iterable[str]:
     for file in observed.files:
-        digest = "too large to keep" if file.sha256 is None else f"sha256 {file.sha256}"
+        digest = "too large to keep" if file.sha256 is None else f"sha256 {file.sha256[:16]}…"
         name = Untrusted(file.path, "file name").render(w.SHORT, one_line=True)
-        yield f"{w.size(file.bytes):>12}  {digest}  {name}"
+        yield f"{w.size(file.bytes):>12}  {digest:<24}  {name}"
     if observed.files_left_out:
         yield f"{observed.files_left_out:,} more files were not kept"
 

@@ -44,7 +44,8 @@ def report(trail: Trail, blobs: Reader, prose: str | None = None) -> str:
     parts = [
         "# Report of an aide-jupyter run",
         f"Numbers, names of candidates and outcomes are taken from the journal of the run {w.span(trail.state.run)}. "
-        "Grey blocks are literal text: the task as it was given, and the words of models, which are claims.",
+        "Blocks of fixed-width type hold what others wrote, as it came: the task, and the words of models, which are "
+        "claims.",
         "## Introduction",
         f"The goal, as it was given:\n\n{w.block(opened.task.goal, 'goal')}",
         w.table(("What", "As recorded"), _summary(trail, opened)),
@@ -200,7 +201,7 @@ def _future(trail: Trail) -> str:
     told += [f"- The budget of {limit.limit:g} {w.span(limit.what)} was reached." for limit in state.limited]
     leaves = [node for node in state.candidates.values() if node.failed and not node.children and node.error is None]
     if leaves:
-        told.append(f"- {len(leaves):,} failed programs were not taken up again.")
+        told.append(f"- Failed programs that were not taken up again: {len(leaves):,}.")
     best = state.best_candidate()
     if best is not None and best.grade is not None and w.label(best.grade) == "reported":
         told.append("- The best number is what the program itself printed; no hidden rows have confirmed it.")

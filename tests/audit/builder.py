@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import Any
 
 from aide_jupyter import records as r
-from aide_jupyter.audit.lines import canonical, record_hash
 from aide_jupyter.audit.keys import SigningKey
+from aide_jupyter.audit.lines import canonical, record_hash
 from aide_jupyter.audit.trail import Trail
 
 KEY = SigningKey.generate()

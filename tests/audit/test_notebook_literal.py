@@ -75,6 +75,8 @@ def everywhere(text: str) -> Story:
     story.add(r.Network(candidate="c0001", host=name, port=443, allowed=False))
     story.grade("c0001", None, text).review("c0001", text)
     story.propose("c0002", "", plan="", error=text)
+    for candidate, decision in (("c0003", "reject"), ("c0004", "edit"), ("c0005", "approve")):
+        story.propose(candidate, text).decide(candidate, decision)
     story.add(r.Changed.model_validate({"what": "hint", "from": None, "to": text}), person)
     return story.add(r.Paused(why=text)).close(text)
 
