@@ -1,0 +1,71 @@
+"""What a run leaves behind: the best program as a notebook that needs nothing of this package, and the report."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Sequence
+from pathlib import Path
+
+import nbformat
+
+from . import records as r
+from .audit.export import Rerun, export_notebook
+from .audit.report import report
+from .engine import Engine
+from .errors import AideError
+from .llm.prompts import report_messages
+from .search.operators import attempt, story
+from .state import Candidate
+
+SUBMISSION = "submission.csv"
+REPORT = "report.md"
+
+
+async def finish(engine: Engine, why: str) -> None:
+    """Write ``best/``, the run's last record, and ``report.md``, which tells of that record too."""
+    best = engine.state.best_candidate()
+    if best is not None:
+        await write_best(engine, best)
+    prose = await _prose(engine)
+    engine.journal.append(r.Closed(why=why, best=engine.state.best))
+    text = report(engine.parts.trail, engine.blobs, prose)
+    (engine.parts.folder / REPORT).write_text(text, encoding="utf-8")
+
+
+async def write_best(engine: Engine, best: Candidate, path: Path | None = None) -> Path:
+    """The best program as ``solution.py``, with its submission, and as a notebook; returns the notebook's path.
+
+    The notebook's cells are run once more in a restricted kernel, so that it carries outputs and says whether the
+    number was reproduced.
+    """
+    folder = engine.parts.folder / "best"
+    folder.mkdir(mode=0o700, exist_ok=True)
+    (folder / "solution.py").write_text(engine.blobs.text(best.code), encoding="utf-8")
+    submission = engine.parts.folder / "candidates" / best.id / "working" / SUBMISSION
+    if submission.is_file() and not submission.is_symlink():
+        shutil.copyfile(submission, folder / SUBMISSION)
+
+    async def run_cells(cells: Sequence[str]) -> Rerun:
+        return await engine.rerun(best, cells)
+
+    notebook = await export_notebook(engine.parts.trail, engine.blobs, None if engine.killed else run_cells, best.id)
+    target = path or folder / "solution.ipynb"
+    draft = target.with_name(f".{target.name}.{os.getpid()}")
+    nbformat.write(nbformat.from_dict(notebook), draft)
+    draft.replace(target)
+    return target
+
+
+async def _prose(engine: Engine) -> str | None:
+    """The report model's words; None where none are asked for or none come."""
+    settings, state = engine.opened.settings, engine.state
+    if not settings.generate_report or engine.killed:
+        return None
+    best = state.best_candidate()
+    told = None if best is None else attempt(best, engine.blobs.text)
+    messages = report_messages(engine.opened.task, told, story(state, engine.blobs.text))
+    try:
+        return engine.recording.masked(await engine.parts.gateway.report(settings.report, messages))
+    except AideError:
+        return None

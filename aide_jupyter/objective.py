@@ -1,0 +1,70 @@
+"""From a request and the columns of its data to the task of a run: checked names, a target, a metric, a direction."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Sequence
+from pathlib import Path
+
+from . import records as r
+from .data.targets import TableColumns, guess_target
+from .data.view import View
+from .data.worker import columns_in_process, target_kind_in_process
+from .errors import BadRequest
+from .grading.metrics import TargetKind, resolve_direction
+from .task import Request
+from .untrusted import Untrusted
+
+_KINDS: dict[str, TargetKind] = {"binary": "binary", "multiclass": "multiclass", "regression": "regression"}
+
+
+def task_of(request: Request, view: View) -> r.Task:
+    """The task. Blocks for some seconds while the data's columns are read, in processes of their own.
+
+    Raises
+    ------
+    BadRequest
+        A named column is in no table, or nothing says which way is better.
+    """
+    tables = columns_in_process(view.root, links=view.links)
+    named = {
+        "--target": request.target,
+        "--id": request.id_column,
+        "--group": request.group_column,
+        "--time": request.time_column,
+        **{f"--known ({name})": name for name in request.known_columns},
+    }
+    for option, name in named.items():
+        if name is not None:
+            _must_exist(option, name, tables)
+    target = request.target or guess_target(tables)
+    kind = None if target is None else _kind(view.root, target, view.links)
+    objective = resolve_direction(request.metric, request.goal, request.evaluation, request.direction, kind)
+    return r.Task(
+        goal=request.goal,
+        evaluation=request.evaluation,
+        metric=objective.metric,
+        direction=objective.direction,
+        direction_source=objective.source,
+        target=target,
+        id_column=request.id_column,
+        group_column=request.group_column,
+        time_column=request.time_column,
+        known_columns=request.known_columns,
+    )
+
+
+def _kind(root: Path, target: str, links: Sequence[Path]) -> TargetKind | None:
+    return _KINDS.get(target_kind_in_process(root, target, links=links))
+
+
+def _must_exist(option: str, name: str, tables: Sequence[TableColumns]) -> None:
+    columns = [column for table in tables for column in table.names]
+    if name in columns:
+        return
+    near = difflib.get_close_matches(name, columns, n=3) or columns[:12]
+    shown = ", ".join(dict.fromkeys(Untrusted(column, "column name").render(40, one_line=True) for column in near))
+    raise BadRequest(
+        f"{option}: no table of the data has a column {Untrusted(name, 'column name').render(80, one_line=True)}.",
+        f"Columns that it has: {shown}." if shown else "No table could be read in the data folder.",
+    )

@@ -1,0 +1,77 @@
+"""A run that this process owns: the engine at work, its notebook kept up, its control socket answered."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from pydantic import JsonValue
+
+from . import records as r
+from .audit.writer import NotebookWriter
+from .control import Command
+from .engine import Engine
+from .run_index import RunEntry
+
+
+@dataclass
+class Run:
+    """One owned run. Made by :func:`.opening.new_run` and :func:`.opening.resume_run`."""
+
+    entry: RunEntry
+    engine: Engine
+    writer: NotebookWriter
+    actor: r.Actor
+
+    @property
+    def folder(self) -> Path:
+        """The run's folder."""
+        return self.entry.folder
+
+    @property
+    def notebook(self) -> Path:
+        """Its audit notebook."""
+        return self.writer.path
+
+    async def go(self) -> None:
+        """Work until the run is closed or this process leaves it. Raises as :meth:`.engine.Engine.run`."""
+        await self.writer.flush_in_thread(force=True)
+        writing = asyncio.create_task(self._keep_notebook())
+        try:
+            await self.engine.run()
+        finally:
+            writing.cancel()
+            with contextlib.suppress(asyncio.CancelledError):
+                await writing
+            await self.writer.flush_in_thread(force=True)
+
+    async def control(self, command: Command) -> Mapping[str, JsonValue]:
+        """Do what another process of this account asks. The answer names the run and its phase."""
+        engine = self.engine
+        actor = self.actor if command.user is None else r.Actor(kind="user", name=command.user)
+        match command.verb:
+            case "pause":
+                engine.pause("a person asked for it", actor)
+            case "resume":
+                engine.resume(actor)
+            case "stop":
+                engine.stop("a person asked for it")
+            case "stop-now":
+                engine.stop_now("a person asked for it")
+            case "hint":
+                engine.hint(command.text or "", actor)
+            case "mode" if command.mode is not None:
+                engine.switch_mode(command.mode, actor)
+        return {"run": engine.state.run, "phase": engine.state.phase(owned=True)}
+
+    async def _keep_notebook(self) -> None:
+        changed = asyncio.Event()
+        self.engine.journal.on_append.append(lambda record: changed.set())
+        while True:
+            await changed.wait()
+            changed.clear()
+            await asyncio.sleep(self.writer.wait or 0.0)
+            await self.writer.flush_in_thread()

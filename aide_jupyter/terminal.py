@@ -1,0 +1,131 @@
+"""A run in a terminal: its progress, its questions, Ctrl+C, and what is printed at its end."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import signal
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import AbstractAsyncContextManager, contextmanager, nullcontext
+
+from rich.console import Console
+
+from . import records as r
+from .afterwards import check_run
+from .ask import Questions
+from .listing import run_json, source_of
+from .opening import Opening, new_run, resume_run
+from .progress import Progress, number, spend
+from .run import Run
+from .task import Request
+
+INTERRUPTED = 130
+
+
+def run_in_terminal(request: Request, *, as_json: bool, verify: bool = False) -> int:
+    """Do a run. Returns 0 with a best program, 1 without one, 130 where it was left unfinished.
+
+    Parameters
+    ----------
+    verify
+        Check the run at its end, and say what was found.
+    """
+    session = _Session(as_json)
+    return asyncio.run(session.go(new_run(request, session.opening()), verify=verify))
+
+
+def resume_in_terminal(
+    which: str,
+    *,
+    mode: r.ReviewMode | None,
+    base_url: str | None,
+    price: tuple[float, float] | None,
+    as_json: bool,
+) -> int:
+    """Go on with a run; returns the same."""
+    session = _Session(as_json)
+    run = resume_run(which, session.opening(), mode=mode, base_url=base_url, price=price)
+    return asyncio.run(session.go(run, verify=False))
+
+
+class _Session:
+    """One run and one terminal. With ``--json`` progress goes to standard error, and the last line is the object."""
+
+    def __init__(self, as_json: bool) -> None:
+        self._as_json = as_json
+        self._console = Console(stderr=as_json)
+        self._interrupts = 0
+
+    def opening(self) -> Opening:
+        can_ask = sys.stdin is not None and sys.stdin.isatty() and self._console.is_terminal
+        return Opening(can_ask=can_ask, tell=self._tell)
+
+    async def go(self, making: AbstractAsyncContextManager[Run], *, verify: bool) -> int:
+        async with making as run:
+            engine = run.engine
+            progress = Progress(self._console, lambda: engine.state, engine.blobs.text)
+            engine.journal.on_append.append(progress.record)
+            self._say(f"{run.folder}")
+            asking = Questions(run, self._console, progress) if engine.parts.can_ask else nullcontext()
+            with self._interruptible(run), progress:
+                async with asking:
+                    await run.go()
+        state, owned = run.engine.state, False
+        result = run_json(state, run.entry, owned=owned)
+        self._say_end(run, result["status"])
+        if verify:
+            for line in check_run(run.folder).lines:
+                self._say(line)
+        if self._as_json:
+            print(json.dumps(result))
+        if state.closed is None:
+            return INTERRUPTED
+        return 0 if state.best is not None else 1
+
+    @contextmanager
+    def _interruptible(self, run: Run) -> Iterator[None]:
+        """Ctrl+C pauses and leaves once what runs has finished; a second one, or a termination, kills what runs."""
+        loop = asyncio.get_running_loop()
+
+        def leave(kill: bool) -> Callable[[], None]:
+            def handle() -> None:
+                self._interrupts += 1
+                run.engine.leave("interrupted from the terminal", run.actor)
+                if kill or self._interrupts > 1:
+                    run.engine.kill()
+                else:
+                    self._say("Pausing: what runs finishes first. Press Ctrl+C again to kill it.")
+
+            return handle
+
+        loop.add_signal_handler(signal.SIGINT, leave(kill=False))
+        loop.add_signal_handler(signal.SIGTERM, leave(kill=True))
+        try:
+            yield
+        finally:
+            loop.remove_signal_handler(signal.SIGINT)
+            loop.remove_signal_handler(signal.SIGTERM)
+
+    def _say_end(self, run: Run, status: str) -> None:
+        state = run.engine.state
+        best = state.best_candidate()
+        self._say("")
+        if best is None:
+            self._say("No program ended with a number.")
+        else:
+            way = "lower is better" if state.minimize else "higher is better"
+            self._say(f"Best: {best.id} with {number(best.value)} ({source_of(best)}; {way})")
+        self._say(f"Spent: {spend(state)}")
+        if state.closed is None:
+            self._say(f"The run is {status}. Go on with: jupyter aide resume {state.run}")
+        self._say(f"Audit notebook: {run.notebook}")
+        if best is not None and state.closed is not None:
+            self._say(f"Solution: {run.folder / 'best' / 'solution.ipynb'}")
+        self._say(f"Signed by the key {run.entry.key}. Check with: jupyter aide verify {run.folder}")
+
+    def _tell(self, words: str) -> None:
+        self._console.print(f"{words} …", style="dim", markup=False, highlight=False, soft_wrap=True)
+
+    def _say(self, words: str) -> None:
+        self._console.print(words, markup=False, highlight=False, soft_wrap=True)
