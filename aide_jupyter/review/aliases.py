@@ -12,8 +12,10 @@ from collections.abc import Iterator
 
 BUILTINS = frozenset(
     {"eval", "exec", "compile", "__import__", "open", "input", "breakpoint", "getattr", "setattr", "delattr", "globals",
-     "locals", "vars", "print", "__builtins__"}
+     "locals", "vars", "print", "__builtins__", "get_ipython"}
 )  # fmt: skip
+_ORDINARY_NAMES = frozenset({"builtins.input", "builtins.compile"})
+"""Built-ins whose names are common names of variables: ``x = input`` in a network's ``forward`` means no keyboard."""
 _REEXPORTED = frozenset({"os", "sys", "subprocess", "socket", "builtins", "ctypes", "importlib", "pickle", "shutil"})
 _ROUNDS = 4
 _MOST_MEANINGS = 8
@@ -34,16 +36,8 @@ class Aliases:
         self.stars: set[str] = set()
         assigned: list[tuple[str, ast.expr]] = []
         for node in ast.walk(tree):
-            if isinstance(node, ast.Import):
-                for alias in node.names:
-                    root = alias.name if alias.asname else alias.name.split(".")[0]
-                    self._bind(alias.asname or root, root)
-            elif isinstance(node, ast.ImportFrom):
-                for alias in node.names:
-                    if alias.name == "*":
-                        self.stars.add(node.module or "")
-                    else:
-                        self._bind(alias.asname or alias.name, f"{node.module or ''}.{alias.name}")
+            if isinstance(node, (ast.Import, ast.ImportFrom)):
+                self._import(node)
             else:
                 assigned.extend(_assignments(node))
         for name, value in assigned:
@@ -51,10 +45,20 @@ class Aliases:
         for _ in range(_ROUNDS):
             before = sum(map(len, self._bound.values()))
             for name, value in assigned:
-                for meaning in self.of(value):
+                for meaning in self.of(value) - _ORDINARY_NAMES:
                     self._bind(name, meaning)
             if sum(map(len, self._bound.values())) == before:
                 break
+
+    def _import(self, node: ast.Import | ast.ImportFrom) -> None:
+        for alias in node.names:
+            if isinstance(node, ast.Import):
+                root = alias.name if alias.asname else alias.name.split(".")[0]
+                self._bind(alias.asname or root, root)
+            elif alias.name == "*":
+                self.stars.add(node.module or "")
+            else:
+                self._bind(alias.asname or alias.name, f"{node.module or ''}.{alias.name}")
 
     def _bind(self, name: str, meaning: str) -> None:
         meanings = self._bound.setdefault(name, set())
@@ -65,7 +69,7 @@ class Aliases:
         """Every dotted name that an expression can stand for; empty where none is known."""
         return {short for long in self._of(node) for short in _shortened(long)}
 
-    def _of(self, node: ast.expr) -> set[str]:
+    def _of(self, node: ast.expr) -> set[str]:  # noqa: PLR0911
         if isinstance(node, ast.Name):
             return self._of_name(node.id)
         if isinstance(node, ast.Attribute):
@@ -81,9 +85,11 @@ class Aliases:
         return set()
 
     def _of_name(self, name: str) -> set[str]:
-        meanings = set(self._bound.get(name, ()))
-        meanings |= {f"{module}.{name}" for module in self.stars}
-        return meanings | ({f"builtins.{name}"} if name in BUILTINS else set())
+        bound = self._bound.get(name, set())
+        starred = {f"{module}.{name}" for module in self.stars}
+        # ``from re import compile`` is common; whoever imports something as ``eval`` hides something.
+        built_in = name in BUILTINS and (not bound or name in ("eval", "exec", "__import__"))
+        return bound | starred | ({f"builtins.{name}"} if built_in else set())
 
     def _of_call(self, node: ast.Call) -> set[str]:
         called = {short for long in self._of(node.func) for short in _shortened(long)}

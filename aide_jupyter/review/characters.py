@@ -42,11 +42,12 @@ def suspicious(code: str) -> list[Flag]:
     spelled = {name for on_line in names.values() for name in on_line if name.isascii()} | _KNOWN
     for number, line in enumerate(code.removeprefix("\ufeff").replace("\r\n", "\n").split("\n"), start=1):
         if hidden := _hidden(line):
+            words = "Characters that cannot be seen, so that the line may not do what it seems to"
             found.append(
                 Flag(
                     rule=INVISIBLE,
                     line=number,
-                    message=f"Characters that cannot be seen, so that the line may not do what it seems to: {', '.join(hidden[:3])}",
+                    message=f"{words}: {', '.join(hidden[:3])}",
                     severity="danger",
                 )
             )

@@ -37,9 +37,10 @@ CONSTRUCTS = (
         r"_?socket", r"socketserver", r"ssl", r"requests", r"urllib\.(?:request|error)", r"urllib[23]",
         r"http\.(?:client|server)", r"httpx", r"httplib2", r"aiohttp", r"ftplib", r"smtplib", r"poplib", r"imaplib",
         r"telnetlib", r"nntplib", r"xmlrpc", r"paramiko", r"fabric", r"boto", r"boto3", r"botocore", r"google\.cloud",
-        r"azure", r"websockets?", r"grpc", r"pycurl", r"tornado", r"twisted", r"flask", r"fastapi", r"uvicorn", r"django",
-        r"scapy", r"wget", r"gdown", r"kaggle", r"openai", r"anthropic", r"litellm", r"pymysql", r"psycopg2?", r"pymongo",
-        r"redis", r"webbrowser", r"asyncio\.(?:open_connection|start_server|open_unix_connection|start_unix_server)",
+        r"azure", r"websockets?", r"grpc", r"pycurl", r"tornado", r"twisted", r"flask", r"fastapi", r"uvicorn",
+        r"django", r"scapy", r"wget", r"gdown", r"kaggle", r"openai", r"anthropic", r"litellm", r"pymysql",
+        r"psycopg2?", r"pymongo", r"redis",
+        r"webbrowser", r"asyncio\.(?:open_connection|start_server|open_unix_connection|start_unix_server)",
         r"multiprocessing\.(?:connection|managers)",
     ),
     _construct(
@@ -52,8 +53,8 @@ CONSTRUCTS = (
         r"builtins\.(?:eval|exec|compile|__import__)",
         r"importlib\.(?:import_module|__import__|reload|util|machinery|abc|_bootstrap\w*)", r"_frozen_importlib\w*",
         r"runpy", r"code\.(?:interact|InteractiveConsole|InteractiveInterpreter)", r"codeop", r"imp",
-        r"types\.(?:CodeType|FunctionType|LambdaType)", r"get_ipython", r"IPython\.(?:get_ipython|core|embed|start_ipython)",
-        r"timeit",
+        r"types\.(?:CodeType|FunctionType|LambdaType)", r"builtins\.get_ipython",
+        r"IPython\.(?:get_ipython|core\.(?!display)\w+|embed|start_ipython)",
     ),
     _construct(
         "signals", "danger", "Sends or catches signals, or changes the limits of processes",
@@ -62,16 +63,20 @@ CONSTRUCTS = (
     ),
     _construct(
         "introspection", "danger", "Reaches into the interpreter that runs it",
-        r"sys\.(?:_getframe|_current_frames|settrace|setprofile|addaudithook|meta_path|path_hooks|excepthook|displayhook)",
+        r"sys\.(?:_getframe|_current_frames|settrace|setprofile|addaudithook|meta_path|path_hooks)",
+        r"sys\.(?:excepthook|displayhook)",
         r"inspect\.(?:currentframe|stack|trace|getouterframes|getinnerframes)",
         r"gc\.(?:get_objects|get_referrers|get_referents)", r"threading\.(?:settrace|setprofile)\w*", r"bdb",
         r"ipykernel", r"zmq", r"jupyter_client", r"jupyter_core", r"jupyter_server", r"comm", r"aide_jupyter",
         r"builtins\.__builtins__",
     ),
-    _construct("tampering", "danger", "Replaces parts of other libraries", r"(?:unittest\.)?mock", r"wrapt", r"gorilla"),
+    _construct(
+        "tampering", "danger", "Replaces parts of other libraries", r"(?:unittest\.)?mock", r"wrapt", r"gorilla",
+    ),
     _construct(
         "links", "danger", "Makes links or special files, or changes who may use a file",
-        r"os\.(?:symlink|link|mkfifo|mknod|l?chmod|fchmod|l?chown|fchown|chroot|set\w*id|umask|unshare)", r"shutil\.chown",
+        r"os\.(?:symlink|link|mkfifo|mknod|l?chmod|fchmod|l?chown|fchown|chroot|set\w*id|umask|unshare)",
+        r"shutil\.chown",
     ),
     _construct("installation", "danger", "Installs packages", r"pip", r"_?ensurepip", r"conda", r"easy_install"),
     _construct(
@@ -80,37 +85,42 @@ CONSTRUCTS = (
     ),
     _construct(
         "downloads", "note", "Downloads data or models, and there is no network unless it was granted",
-        r"sklearn\.datasets\.fetch_\w+", r"seaborn\.load_dataset", r"nltk\.download", r"torch\.hub", r"tensorflow_datasets",
-        r"tensorflow_hub", r"datasets\.load_dataset", r"huggingface_hub", r"(?:tensorflow\.)?keras\.datasets", r"openml",
-        r"yfinance", r"pandas_datareader",
+        r"sklearn\.datasets\.fetch_\w+", r"seaborn\.load_dataset", r"nltk\.download", r"torch\.hub",
+        r"tensorflow_datasets", r"tensorflow_hub", r"datasets\.load_dataset", r"huggingface_hub",
+        r"(?:tensorflow\.)?keras\.datasets", r"openml", r"yfinance", r"pandas_datareader",
     ),
     _construct(
         "active-output", "note", "Shows output that a browser would run",
         r"IPython\.(?:core\.)?display\.(?:HTML|Javascript|IFrame|SVG|display_html|display_javascript)",
     ),
-    _construct("path-outside", "note", "Looks for a person's home folder", r"pathlib\.Path\.home", r"os\.path\.expanduser"),
+    _construct(
+        "path-outside", "note", "Looks for a person's home folder", r"pathlib\.Path\.home", r"os\.path\.expanduser",
+    ),
 )  # fmt: skip
 
 UNPICKLES = re.compile(
-    r"(?:_?pickle|cPickle|dill|cloudpickle|marshal|jsonpickle)\.(?:loads?|decode|Unpickler|_loads?)|shelve\.(?:open|Shelf|DbfilenameShelf)"
+    r"(?:_?pickle|cPickle|dill|cloudpickle|marshal|jsonpickle)\.(?:loads?|decode|Unpickler|_loads?)"
+    r"|shelve\.(?:open|Shelf|DbfilenameShelf)"
     r"|(?:sklearn\.externals\.)?joblib\.load|torch\.load|pandas\.read_pickle|numpy\.load"
     r"|yaml\.(?:load|load_all|unsafe_load|unsafe_load_all|full_load|full_load_all)"
 )
 """Functions that can run code while they read a file."""
 
 INTERPRETER_ATTRIBUTES = frozenset(
-    {"__subclasses__", "__globals__", "__builtins__", "__code__", "__closure__", "__bases__", "__mro__", "__getattribute__",
-     "f_back", "f_globals", "f_locals", "f_builtins", "tb_frame", "gi_frame", "cr_frame", "ag_frame", "co_code"}
+    {"__subclasses__", "__globals__", "__builtins__", "__code__", "__closure__", "__bases__", "__mro__",
+     "__getattribute__", "f_back", "f_globals", "f_locals", "f_builtins", "tb_frame", "gi_frame", "cr_frame",
+     "ag_frame",
+     "co_code"}
 )  # fmt: skip
 
 GUARDED = re.compile(
-    r"(?:builtins|sklearn|scipy|math|statistics|os|time|json|io|random|torchmetrics|numpy(?!\.(?:float|int|bool|object|str)$)"
-    r"|pandas(?!\.options)|sys\.(?:modules|exit|argv|executable))(?:\..+)?"
+    r"(?:builtins|sklearn|scipy|math|statistics|os|time|json|io|random|torchmetrics"
+    r"|numpy(?!\.(?:float|int|bool|object|str)$)|pandas(?!\.options)|sys\.(?:modules|exit|argv|executable))(?:\..+)?"
 )
 """Modules whose parts a program has no reason to replace; NumPy's removed aliases (``np.float``) are often put back."""
 
 ORDINARY_VARIABLES = re.compile(
-    r"(?:OMP|MKL|OPENBLAS|NUMEXPR|VECLIB|BLIS|CUDA|CUBLAS|TF|XLA|LOKY|JOBLIB|PYTORCH|TORCH|NUMBA|TRANSFORMERS|HF|WANDB|POLARS"
-    r"|KERAS|MPL|TOKENIZERS|KMP|RAYON|NCCL)\w*|PYTHONHASHSEED|PYTHONWARNINGS|KAGGLE_\w+"
+    r"(?:OMP|MKL|OPENBLAS|NUMEXPR|VECLIB|BLIS|CUDA|CUBLAS|TF|XLA|LOKY|JOBLIB|PYTORCH|TORCH|NUMBA|TRANSFORMERS|HF|WANDB"
+    r"|POLARS|KERAS|MPL|TOKENIZERS|KMP|RAYON|NCCL)\w*|PYTHONHASHSEED|PYTHONWARNINGS|KAGGLE_\w+"
 )
 LOADER_VARIABLES = re.compile(r"LD_\w+|DYLD_\w+|PATH|PYTHONPATH|PYTHONSTARTUP|PYTHONHOME|HOME|BASH_ENV|IFS|GCONV_PATH")

@@ -18,7 +18,7 @@ from typing import Literal
 from ..errors import AideError, BadRequest
 from ..records import Actor, Flag, Purpose, ReviewMode, sha256_text
 from ..state import Candidate, RunState
-from .risks import CONFUSABLE, INVISIBLE
+from .risks import CONFUSABLE, INVISIBLE, UNPARSABLE
 
 Decision = Literal["approve", "edit", "reject"]
 _SECCOMP_EXITS = frozenset({159, -31})
@@ -30,18 +30,20 @@ _REMEMBERED = 512
 def needs_person(state: RunState, candidate: Candidate, flags: Sequence[Flag], mode: ReviewMode) -> str | None:
     """Why a person must see a program before it runs, in words; None where the mode decides.
 
-    ``every``: each program. ``flagged``: the first that is decided about, and each that has a flag. ``auto``: programs
-    from a suspicious lineage; characters that hide something; a dangerous construct until a person has approved one of
-    its kind in this run (a rejection teaches the run nothing, so the next one is asked about again); and the program
-    that is decided about next after another one tried to get out.
+    ``every``: each program. ``flagged``: the first that is decided about, each that has a flag (a program that does not
+    parse fails without being run, so that alone is no question), and what ``auto`` asks about. ``auto``: programs from
+    a suspicious lineage; characters that hide something; a dangerous construct until a person has approved one of its
+    kind in this run (a rejection teaches the run nothing, so the next one is asked about again); and the program that
+    is decided about next after another one tried to get out.
     """
     if mode == "every":
         return "In this run a person decides about each program."
     if mode == "flagged":
-        if flags:
-            return f"It has {_listed(flags)}."
-        first = all(other.decided is None or other is candidate for other in state.candidates.values())
-        return "It is the first program of this run." if first else None
+        telling = [flag for flag in flags if flag.rule != UNPARSABLE or flag.severity == "danger"]
+        if telling:
+            return f"It has {_listed(telling)}."
+        if all(other.decided is None or other is candidate for other in state.candidates.values()):
+            return "It is the first program of this run."
     return _needed_in_auto(state, candidate, flags)
 
 
@@ -106,7 +108,7 @@ def _listed(flags: Sequence[Flag]) -> str:
     return f"{len(flags)} flag{'' if len(flags) == 1 else 's'} ({shown}{more})"
 
 
-# --- the open questions ------------------------------------------------------------------------------------------------
+# --- the open questions ----------------------------------------------------------------------------------------------
 
 
 class AlreadyDecided(AideError):

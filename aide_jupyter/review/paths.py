@@ -17,21 +17,22 @@ _SECRETS = re.compile(r"(?:^|/)\.(?:ssh|aws|gnupg|kube|docker|jupyter|ipython|ne
 _HARMLESS = ("/dev/null",)
 
 READS = frozenset(
-    {"open", "read_csv", "read_table", "read_parquet", "read_json", "read_excel", "read_feather", "read_hdf", "read_xml",
-     "read_fwf", "scan_csv", "scan_parquet", "loadtxt", "genfromtxt", "fromfile", "memmap", "imread", "listdir", "scandir",
-     "walk", "glob", "iglob", "Path", "PurePath", "read_text", "read_bytes", "load", "load_npz", "ZipFile"}
+    {"open", "read_csv", "read_table", "read_parquet", "read_json", "read_excel", "read_feather", "read_hdf",
+     "read_xml", "read_fwf", "scan_csv", "scan_parquet", "loadtxt", "genfromtxt", "fromfile", "memmap", "imread",
+     "listdir",
+     "scandir", "walk", "glob", "iglob", "read_text", "read_bytes", "load", "load_npz", "ZipFile"}
 )  # fmt: skip
 WRITES = frozenset(
     {"to_csv", "to_parquet", "to_json", "to_excel", "to_feather", "to_hdf", "to_pickle", "write_csv", "write_parquet",
-     "save", "savez", "savez_compressed", "savetxt", "savefig", "tofile", "write_text", "write_bytes", "mkdir", "makedirs",
-     "imwrite", "save_model", "save_npz", "touch"}
+     "save", "savez", "savez_compressed", "savetxt", "savefig", "tofile", "write_text", "write_bytes", "mkdir",
+     "makedirs", "imwrite", "save_model", "save_npz", "touch"}
 )  # fmt: skip
 DELETES = frozenset({"os.remove", "os.unlink", "os.rmdir", "os.removedirs", "shutil.rmtree", "os.rename", "os.replace",
                      "os.truncate", "shutil.move"})  # fmt: skip
 
 
-def of_concern(text: str) -> tuple[str, bool] | None:
-    """Why a string constant is a path that a program should not need, and whether it is dangerous; None if it is not."""
+def of_concern(text: str) -> tuple[str, bool] | None:  # noqa: PLR0911
+    """Why a string is a path that a program should not need, and whether that is dangerous; None if it is not one."""
     if not 1 < len(text) < 300 or "\n" in text or text in _HARMLESS:
         return None
     if _SYSTEM.match(text):
@@ -47,7 +48,7 @@ def of_concern(text: str) -> tuple[str, bool] | None:
     return None
 
 
-def path_of(node: ast.expr | None, names: Aliases, depth: int = 0) -> str | None:
+def path_of(node: ast.expr | None, names: Aliases, depth: int = 0) -> str | None:  # noqa: PLR0911
     """The path that an expression is, with ``*`` for what is not literal; None where its beginning is not known."""
     if node is None or depth > 8:
         return None

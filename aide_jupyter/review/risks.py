@@ -50,7 +50,11 @@ def flags(code: str) -> tuple[Flag, ...]:
     kept: dict[tuple[str, int], Flag] = {}
     for flag in sorted(found, key=lambda one: one.severity != "danger"):
         kept.setdefault((flag.rule, flag.line), flag)
-    return tuple(sorted(list(kept.values())[:MOST_FLAGS], key=lambda one: (one.line, one.rule)))
+    shown = [
+        flag.model_copy(update={"message": Untrusted(flag.message, "program").render(300, one_line=True)})
+        for flag in list(kept.values())[:MOST_FLAGS]
+    ]
+    return tuple(sorted(shown, key=lambda one: (one.line, one.rule)))
 
 
 class _Reader:
@@ -81,7 +85,7 @@ class _Reader:
         return self.found
 
     def _flag(self, node: ast.AST, rule: str, severity: Literal["note", "danger"], words: str, name: str = "") -> None:
-        shown = f"{words} ({Untrusted(name, 'name').render(60, one_line=True)})" if name else words
+        shown = f"{words} ({name[:60]})" if name else words
         self.found.append(Flag(rule=rule, line=getattr(node, "lineno", 0), message=shown, severity=severity))
 
     def _match(self, node: ast.AST, names: set[str]) -> None:
@@ -238,7 +242,7 @@ class _Reader:
         reads, writes = name in paths.READS, name in paths.WRITES or bool(called & {"joblib.dump", "torch.save"})
         if (reads or writes) and paths.is_url(path):
             self._flag(node, "network", "danger", "Reads from or writes to the network", path)
-        elif name == "open" and paths.opens_for_writing(node, self.names) or writes:
+        elif writes or (name == "open" and paths.opens_for_writing(node, self.names)):
             if _looks_like_a_path(path, name) and not paths.inside(path, "working"):
                 self._flag(node, "write-outside", "note", "Writes a file that is not below ./working", path)
         elif reads and _looks_like_a_path(path, name) and not paths.inside(path, "input", "working", "."):
