@@ -11,6 +11,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Protocol
 
+from pydantic import JsonValue
+
 from .. import records as r
 from ..state import Candidate, RunState
 from .chain import Anchor
@@ -138,7 +140,7 @@ def _event(body: r.Body | None) -> str | None:
         case r.Changed(what="hint"):
             words = f"hint: {body.after}"
         case r.Changed():
-            words = f"{body.what} changed from {body.before} to {body.after}"
+            words = f"{body.what} changed: {_change(body.before, body.after)}"
         case r.Limited():
             words = f"budget of {body.limit:g} {body.what} reached (at {body.value:g})"
         case r.Paused():
@@ -150,3 +152,10 @@ def _event(body: r.Body | None) -> str | None:
         case r.Closed():
             words = f"closed: {body.why}"
     return words
+
+
+def _change(before: JsonValue, after: JsonValue) -> str:
+    if not (isinstance(before, dict) and isinstance(after, dict)):
+        return f"{before} to {after}"
+    names = [name for name in after if after[name] != before.get(name)]
+    return ", ".join(f"{name} {before.get(name)} to {after[name]}" for name in names)

@@ -233,13 +233,13 @@ def test_the_anchor_in_a_notebook_is_read_and_a_broken_one_is_none(path: Path) -
 
 def test_a_write_at_a_thousand_candidates_stays_cheap(path: Path) -> None:
     """The file is written whole, so the cost grows with its size: parts that did not change are not made again."""
-    story = Story()
+    story = Story(signed=False)
     for number in range(1, 1001):
         story.candidate(f"c{number:04d}", code=f"x = {number}\n" * 60)
     writer = NotebookWriter(path, story.blobs, iter(story.records))
-    began = time.perf_counter()
+    began = time.process_time()
     writer.flush(force=True)
-    first = time.perf_counter() - began
+    first = time.process_time() - began
     taken = len(story.records)
     costs = []
     for number in range(1001, 1004):
@@ -247,9 +247,9 @@ def test_a_write_at_a_thousand_candidates_stays_cheap(path: Path) -> None:
         for record in story.records[taken:]:
             writer.note(record)
         taken = len(story.records)
-        began = time.perf_counter()
+        began = time.process_time()
         writer.flush(force=True)
-        costs.append(time.perf_counter() - began)
+        costs.append(time.process_time() - began)
     assert len(load(path)["cells"]) == 2007
     print(f"first {first:.3f} s, then {min(costs):.3f} s, {path.stat().st_size / 1e6:.1f} MB")
     assert min(costs) < first / 3

@@ -141,7 +141,7 @@ def test_what_others_wrote_in_it_stays_literal() -> None:
 
 
 def test_of_a_long_run_the_best_and_the_last_are_listed() -> None:
-    story = Story()
+    story = Story(signed=False)
     for number in range(1, MOST + 51):
         story.candidate(f"c{number:04d}", value=abs(number - 3) + 0.5)
     text = report(story.trail, story.blobs)
