@@ -88,7 +88,8 @@ def test_a_program_is_split_by_its_structure() -> None:
     "code",
     ["", "\n", "# only a comment", "x = 1", "x = 1\n", "\n\nx = 1\n\n\ny = 2", "x = 1; y = 2\nz = 3", "def broken(:\n",
      "x = 1\r\ny = 2\r\n", "x = \\\n\n\nimport os\n", "x = '''\n\nimport os\n'''\nimport sys\n", "a = 1\n\x0cb = 2\n",
-     "x = 1 \\\n\nimport os", "\ufeffx = 1\nimport os", "x = 1\x00", "import os\n" * 3000, "(" * 5000, "x = '\\d'\nimport os",
+     "x = 1 \\\n\nimport os", "\ufeffx = 1\nimport os", "x = 1\x00", "import os\n" * 3000, "(" * 5000,
+     "x = '\\d'\nimport os",
      "x = " + "+".join("1" * 3000) + "\nimport os"],
 )  # fmt: skip
 def test_the_cells_joined_are_the_program_whatever_it_is(code: str) -> None:
