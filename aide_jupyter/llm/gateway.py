@@ -8,6 +8,7 @@ from functools import cached_property
 
 from .. import records as r
 from ..errors import ModelUnusable
+from . import wire
 from .calls import Calls, FormRefused, Reply, ToolSpec
 from .prompts import Messages, repair_messages
 from .replies import REVIEW_SCHEMA, BadReply, Program, Review, parse_program, parse_review, prose
@@ -36,13 +37,14 @@ class Gateway(Calls):
         return {}
 
     async def check(self, choices: Iterable[r.ModelChoice], budgets: r.Budgets) -> None:
-        """Refuse what cannot work before anything starts.
+        """Refuse what cannot work before anything starts, and begin to load what calls need.
 
         Raises
         ------
         ModelUnusable
             A model is unknown, its key is not set, or a cost cap is asked for and its price is not known.
         """
+        wire.warm()
         for choice in choices:
             found = await self.route(choice)
             if found.missing:

@@ -73,6 +73,15 @@ async def ask(question: Callable[[Any], _T]) -> _T:
     return await _in_thread(asked)
 
 
+def warm() -> None:
+    """Begin to import litellm, and wait for nothing: it takes seconds, which other preparations can fill."""
+
+    async def imported() -> None:
+        _litellm()
+
+    asyncio.run_coroutine_threadsafe(imported(), _running_loop())
+
+
 _prepared: contextvars.ContextVar[list[Coroutine[Any, Any, Any]]] = contextvars.ContextVar("prepared")
 """Requests that litellm has prepared in a thread and not yet begun to send: closed if the call is cancelled then."""
 

@@ -393,6 +393,21 @@ def test_a_server_that_refuses_tools_is_asked_as_it_can_and_that_is_remembered(
     assert len(forms) == len(refused) + 2
 
 
+def test_a_model_that_does_not_call_tools_is_asked_for_json(server: Callable[..., str]) -> None:
+    forms: list[str] = []
+
+    def wordy(body: dict[str, Any], handler: Any) -> None:
+        forms.append(next((name for name in ("tools", "response_format") if name in body), "text"))
+        handler.say("Fine, I think." if forms[-1] == "tools" else '{"failed": true, "summary": "Leaks."}')
+
+    async def twice() -> list[Review]:
+        one = gateway(Ledger(), server(wordy))
+        return [await one.review(SCRIPTED, FINISHED), await one.review(SCRIPTED, FINISHED)]
+
+    assert run(twice()) == [Review(True, "Leaks.")] * 2
+    assert forms == ["tools", "response_format", "response_format"]
+
+
 def test_no_number_and_no_direction_is_asked_of_a_reviewer() -> None:
     assert {name: kind["type"] for name, kind in REVIEW_TOOL.schema["properties"].items()} == {
         "failed": "boolean",
