@@ -156,7 +156,7 @@ class Questions:
         try:
             while not typed.done() and question in self._run.engine.parts.reviews.waiting():
                 self._changed.clear()
-                changed = asyncio.create_task(self._changed.wait())
+                changed: asyncio.Future[object] = asyncio.ensure_future(self._changed.wait())
                 await asyncio.wait([typed, changed], return_when=asyncio.FIRST_COMPLETED)
                 changed.cancel()
             return typed.result() if typed.done() else ""

@@ -41,7 +41,7 @@ from .search.registry import load_policy
 from .steering import Parts
 from .task import Request, new_run_id, slug
 
-KEY = "signing.key"
+KEY = "signing.pem"
 VIEW = "view"
 
 
