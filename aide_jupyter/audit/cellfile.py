@@ -81,7 +81,7 @@ def _outputs(value: Any) -> Any:
 
 
 def _output(output: dict[str, Any]) -> dict[str, Any]:
-    plain = {key: value for key, value in output.items() if key != "execution_count"}
+    plain = dict(output)
     if "text" in plain:
         plain["text"] = joined(plain["text"])
     if isinstance(plain.get("data"), dict):
