@@ -14,8 +14,9 @@ import polars as pl
 
 from ..records import PreviewLevel
 from ..untrusted import Untrusted
-from .profile import SAMPLE_ROWS, ColumnProfile
+from .profile import ColumnProfile
 from .shape import Column, Dtype, Length, Number, Taint
+from .sketches import SAMPLE_ROWS
 
 NAME = 64
 """Characters of a name or value that are shown."""

@@ -21,6 +21,9 @@ HEAD_BYTES = 1 << 20
 """What the rules look at; more where the first line is longer."""
 
 FIELD_LIMIT = 1 << 25
+MAX_COLUMNS = 250_000
+"""A line of more fields is taken for something else than a table."""
+
 _LINES = 60
 _MAX_SKIP = 5
 _SEPARATORS = (",", "\t", ";", "|", "^", "~", "\x01", " ")
@@ -61,17 +64,21 @@ def encoding_of(head: bytes, *, whole: bool) -> str | None:
         codecs.getincrementaldecoder("utf-8")().decode(head, final=whole)
     except UnicodeDecodeError:
         return single_byte(head)
-    controls = sum(head.count(code) for code in range(32) if code not in b"\t\n\r\x0c\x1b\x01")
-    return "utf-8" if controls <= len(head) // 100 else None
+    return "utf-8" if _is_text(head) else None
 
 
 def single_byte(data: bytes) -> str | None:
     """Which of the one-byte encodings; None where too much of it is no character of a text."""
-    odd = sum(data.count(code) for code in range(32) if code not in b"\t\n\r\x0c\x1b\x01")
-    if odd > len(data) // 100:
+    if not _is_text(data):
         return None
     high = {byte for byte in set(data) if 0x80 <= byte < 0xA0}
     return "cp1252" if high and not high & {0x81, 0x8D, 0x8F, 0x90, 0x9D} else "latin-1"
+
+
+def _is_text(data: bytes) -> bool:
+    """Whether hardly any of it is a control character that texts do not hold."""
+    controls = sum(data.count(code) for code in range(32) if code not in b"\t\n\r\x0c\x1b\x01")
+    return controls <= max(8, len(data) // 100)
 
 
 def _utf16(head: bytes) -> str | None:
@@ -89,7 +96,7 @@ def _utf16(head: bytes) -> str | None:
 
 
 def detect(head: bytes, *, whole: bool) -> Dialect | None:
-    """The dialect of a delimited file; None where it is no text, or has no line.
+    """The dialect of a delimited file; None where it is no text, has no line, or has too many fields in it.
 
     Parameters
     ----------
@@ -117,6 +124,8 @@ def detect(head: bytes, *, whole: bool) -> Dialect | None:
     title = usual > 1 and len(cells[0]) == 1
     at = next((at for at, row in enumerate(cells[: _MAX_SKIP + 1]) if len(row) == usual), 0) if title else 0
     skip, first = rows[at]
+    if len(first) > MAX_COLUMNS:
+        return None
     header = not _is_values(first, cells[at + 1 :])
     names = pandas_names(first) if header else tuple(str(number) for number in range(len(first)))
     return Dialect(encoding, separator, names, header, skip, returns)
@@ -124,15 +133,14 @@ def detect(head: bytes, *, whole: bool) -> Dialect | None:
 
 def pandas_names(cells: Iterable[str]) -> tuple[str, ...]:
     """Column names as pandas makes them: nameless ones are ``Unnamed: 0``, repeated ones ``a``, ``a.1``."""
-    taken: set[str] = set()
+    again: dict[str, int] = {}
     names = []
     for at, cell in enumerate(cells):
         base = name = cell or f"Unnamed: {at}"
-        again = 0
-        while name in taken:
-            again += 1
-            name = f"{base}.{again}"
-        taken.add(name)
+        while name in again:
+            again[base] = again.get(base, 0) + 1
+            name = f"{base}.{again[base]}"
+        again[name] = 0
         names.append(name)
     return tuple(names)
 

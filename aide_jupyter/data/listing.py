@@ -16,6 +16,10 @@ TABLES = 24
 ALIKE = 8
 """Up to so many files of one kind in one folder are each looked at; of more, the first two: the rest are counted."""
 
+BUDGET = 3 << 30
+"""Bytes of all tables together that are read, and at least ``LEAST`` of each."""
+
+LEAST = 64 << 20
 MAX_LISTED = 250_000
 
 

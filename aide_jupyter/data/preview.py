@@ -19,10 +19,10 @@ from .copying import Stop, check
 from .describe import Voice, column, sampled_note
 from .dialect import encoding_of
 from .fit import LIMIT, fit
-from .listing import Entry, Listing, ending, listing
+from .listing import BUDGET, LEAST, Entry, Listing, ending, listing
 from .profile import ColumnProfile, TableProfile
 from .shape import Column, Dtype, File, Other, Preview, Table, TextFile
-from .tables import Opened, Unreadable, open_tables
+from .tables import MAX_BYTES, Opened, Unreadable, is_table, open_tables
 
 MAX_COLUMNS = 200
 """Columns of a table whose statistics are taken; the target is always one of them."""
@@ -40,6 +40,7 @@ def preview(
     target: str | None = None,
     links: Collection[Path] = (),
     limit: int = LIMIT,
+    budget: int = BUDGET,
     skip: Mapping[str, str] | None = None,
     reading: Callable[[str], None] | None = None,
     stop: Stop | None = None,
@@ -58,6 +59,8 @@ def preview(
         ``View.links``.
     limit
         The most characters of :meth:`Preview.text`.
+    budget
+        Bytes of all tables together that are read; of what is larger, the first rows are told.
     skip
         Files not to open, by path (a folder of images ends in ``/``), each with why.
     reading
@@ -70,7 +73,7 @@ def preview(
     AideError
         Where ``stop`` said so.
     """
-    return _Reading(root, level, target, skip or {}, reading, stop).whole(listing(root, set(links)), limit)
+    return _Reading(root, level, target, budget, skip or {}, reading, stop).whole(listing(root, set(links)), limit)
 
 
 @dataclass
@@ -78,6 +81,7 @@ class _Reading:
     root: Path
     level: PreviewLevel
     target: str | None
+    budget: int
     skip: Mapping[str, str]
     reading: Callable[[str], None] | None
     stop: Stop | None
@@ -112,7 +116,9 @@ class _Reading:
         if (why := self._skipped(str(entry.name))) is not None:
             return [Other(path=path, bytes=entry.size, why=why)]
         try:
-            opened = open_tables(self.root / entry.name, entry.name, self.stop)
+            most = max(LEAST, min(MAX_BYTES, self.budget))
+            self.budget -= min(entry.size, most)
+            opened = open_tables(self.root / entry.name, entry.name, self.stop, most_bytes=most)
             if opened:
                 return [self._read(entry, path, table) for table in opened]
             return [self._text(entry, path)]
@@ -237,7 +243,8 @@ class _Reading:
             head = file.read(1 << 16)
             encoding = encoding_of(head, whole=len(head) == entry.size)
             if encoding is None:
-                return Other(path=path, bytes=entry.size, format=ending(entry.name) or None)
+                why = "it is not text" if is_table(entry.name) else None
+                return Other(path=path, bytes=entry.size, format=ending(entry.name) or None, why=why)
             if not head.strip() and ending(entry.name) in ("csv", "tsv"):
                 self.notes[f"{path} is empty."] = None
                 return Table(path=path, format="csv", bytes=entry.size, rows=0)

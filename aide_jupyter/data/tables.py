@@ -18,8 +18,8 @@ from .dialect import is_regular
 from .jsonrows import JsonRows
 from .shape import Format
 
-MAX_BYTES = 8 << 30
-"""Bytes of a delimited file (unpacked) that are read."""
+MAX_BYTES = 2 << 30
+"""Bytes of one table (unpacked) that are read: a gigabyte takes about 20 seconds on two cores."""
 
 XLSX_BYTES = 256 << 20
 """Unpacked bytes of an xlsx file; its shared strings are read into memory whole."""
@@ -72,7 +72,9 @@ def is_table(path: PurePosixPath) -> bool:
     )
 
 
-def open_tables(path: Path, name: PurePosixPath, stop: Stop | None = None) -> list[Opened]:
+def open_tables(
+    path: Path, name: PurePosixPath, stop: Stop | None = None, *, most_bytes: int = MAX_BYTES
+) -> list[Opened]:
     """The tables of a file; none where it holds none (a text, say).
 
     Parameters
@@ -81,6 +83,8 @@ def open_tables(path: Path, name: PurePosixPath, stop: Stop | None = None) -> li
         Where the file is.
     name
         Its path in the view, whose ending says what it may be.
+    most_bytes
+        After so many bytes (unpacked) the rows of a delimited or parquet file end.
 
     Raises
     ------
@@ -90,13 +94,13 @@ def open_tables(path: Path, name: PurePosixPath, stop: Stop | None = None) -> li
     suffix = _suffix(name)
     try:
         if suffix in (".parquet", ".pq"):
-            return [_open_parquet(path, stop)]
+            return [_open_parquet(path, stop, most_bytes)]
         if suffix == ".xlsx":
             return list(_open_xlsx(path, stop))
         if suffix in (".json", ".jsonl", ".ndjson"):
             rows = JsonRows.open(path, stop)
             return [] if rows is None else [Opened(rows.format, rows, nested=rows.nested)]
-        delimited = Delimited.open(path, MAX_BYTES, stop)
+        delimited = Delimited.open(path, most_bytes, stop)
     except OSError as error:
         raise Unreadable(f"it cannot be read ({error.strerror or 'damaged'})") from error
     if delimited is None or (suffix in _MAYBE and not _surely(path, delimited)):
@@ -121,6 +125,7 @@ class Parquet:
 
     frame: pl.LazyFrame
     names: tuple[str, ...]
+    most_bytes: int
     stop: Stop | None = None
     complete: bool = True
     notes: list[str] = field(default_factory=list)
@@ -128,23 +133,28 @@ class Parquet:
     def batches(self, wanted: Sequence[int]) -> Iterator[pl.DataFrame]:
         """As :meth:`Reader.batches`."""
         chosen = self.frame.select(pl.col(self.names[at]).alias(str(at)) for at in wanted)
+        done = 0
         try:
             for batch in chosen.collect_batches(chunk_size=BATCH, engine="streaming"):
                 check(self.stop)
+                if done >= self.most_bytes:
+                    self.complete = False
+                    break
+                done += int(batch.estimated_size())
                 yield batch
         except (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError):
             self.notes.append("is damaged; it is read up to there")
             self.complete = False
 
 
-def _open_parquet(path: Path, stop: Stop | None) -> Opened:
+def _open_parquet(path: Path, stop: Stop | None, most_bytes: int) -> Opened:
     try:
         frame = pl.scan_parquet(path, glob=False, hive_partitioning=False, low_memory=True)
         names = tuple(frame.collect_schema().names())
         rows = int(frame.select(pl.len()).collect().item())
     except (pl.exceptions.PolarsError, pl.exceptions.PanicException) as error:
         raise Unreadable("it is not a whole parquet file") from error
-    return Opened("parquet", Parquet(frame, names, stop), rows=rows)
+    return Opened("parquet", Parquet(frame, names, most_bytes, stop), rows=rows)
 
 
 @dataclass

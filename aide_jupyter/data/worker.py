@@ -24,13 +24,14 @@ from ..records import PreviewLevel
 from ..untrusted import Untrusted
 from .copying import Stop, check
 from .fit import LIMIT
+from .listing import BUDGET, LEAST
 from .shape import Preview
 from .targets import TableColumns, TargetKind
 
 MEMORY = 4 << 30
 """Bytes of address space; a preview of a gigabyte of csv has 2 GB mapped, and under 500 MB of them in memory."""
 
-SECONDS = 120.0
+SECONDS = 180.0
 ATTEMPTS = 4
 _MOST_OUTPUT = 16 << 20
 _READING = "reading "
@@ -66,7 +67,7 @@ def preview_in_process(
         Where the data could not be read within the limits, even without the files that were at fault.
     """
     request = {"root": str(root), "level": level, "target": target, "limit": limit, "links": [str(p) for p in links]}
-    reply = _asked("preview", request, memory, seconds, stop)
+    reply = _asked("preview", request | {"budget": BUDGET}, memory, seconds, stop)
     return Preview.model_validate_json(reply)
 
 
@@ -88,7 +89,9 @@ def target_kind_in_process(
 
 
 def _asked(what: str, request: dict[str, Any], memory: int, seconds: float, stop: Stop | None) -> str:
-    """The process's reply. The file that it died of is left out of the next attempt."""
+    """The process's reply. The file that it died of is left out of the next attempt; where it was only too slow with
+    large files, it reads less of them."""
+    root = Path(request["root"])
     skip: dict[str, str] = {}
     for _ in range(ATTEMPTS):
         attempt = _Attempt(json.dumps({"what": what, "memory": memory, "skip": skip, **request}), seconds)
@@ -97,7 +100,10 @@ def _asked(what: str, request: dict[str, Any], memory: int, seconds: float, stop
             return reply
         if what != "preview" or attempt.reading is None or attempt.reading in skip:
             break
-        skip[attempt.reading] = attempt.why
+        if attempt.late and request["budget"] > LEAST and _size(root, attempt.reading) > LEAST:
+            request["budget"] = LEAST
+        else:
+            skip[attempt.reading] = attempt.why
     where = "" if attempt.reading is None else Untrusted(attempt.reading, "file name").render(120, one_line=True)
     raise AideError(
         f"The data could not be read{f' at {where}' if where else ''}: {attempt.why}.",
@@ -105,14 +111,23 @@ def _asked(what: str, request: dict[str, Any], memory: int, seconds: float, stop
     )
 
 
+def _size(root: Path, name: str) -> int:
+    try:
+        return (root / name).stat().st_size
+    except OSError:
+        return 0
+
+
 @dataclass
 class _Attempt:
-    """One process. ``reading`` is the file that it was at last, ``why`` what became of it, in words."""
+    """One process. ``reading`` is the file that it was at last, ``why`` what became of it, in words; ``late`` that it
+    was not done in time."""
 
     request: str
     seconds: float
     reading: str | None = None
     why: str = ""
+    late: bool = False
     output: bytearray = field(default_factory=bytearray)
 
     def run(self, stop: Stop | None) -> str | None:
@@ -160,6 +175,7 @@ class _Attempt:
             while True:
                 check(stop)
                 if time.monotonic() > end:
+                    self.late = True
                     self.why = f"it took more than {self.seconds:.0f} seconds"
                     return False
                 if not selector.select(0.1):
@@ -225,6 +241,7 @@ def _reply(request: dict[str, Any]) -> str:
         target=request["target"],
         links=links,
         limit=request["limit"],
+        budget=request["budget"],
         skip=request["skip"],
         reading=reading,
     )

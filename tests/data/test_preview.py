@@ -335,6 +335,20 @@ def test_three_thousand_files_stay_short(tmp_path: Path) -> None:
     assert "target" in {column.name for column in table(told, "train.csv").columns}
 
 
+def test_of_more_than_the_budget_the_first_rows_are_told_and_said(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("aide_jupyter.data.preview.LEAST", 1 << 20)
+    monkeypatch.setattr("aide_jupyter.data.delimited.BLOCK", 1 << 18)
+    frame = pl.DataFrame({"a": np.arange(600_000), "b": np.random.default_rng(0).random(600_000)})
+    frame.write_csv(tmp_path / "x.csv")
+    frame.write_parquet(tmp_path / "y.parquet")
+    told = preview(tmp_path, "statistics", budget=0)
+    assert table(told, "x.csv").rows is None and 0 < (table(told, "x.csv").rows_read or 0) < 100_000
+    assert table(told, "y.parquet").rows == 600_000 and 0 < (table(told, "y.parquet").rows_read or 0) < 200_000
+    assert sum("statistics are from its first" in note for note in told.notes) == 2
+
+
 def test_long_names_and_many_of_everything_stay_short(tmp_path: Path) -> None:
     header = ",".join("n" * 3000 + str(number) for number in range(300))
     (tmp_path / ("f" * 200 + ".csv")).write_text(header + "\n" + ",".join(["\u202e" * 500] * 300) + "\n")

@@ -34,10 +34,11 @@ def failing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     (folder / "sitecustomize.py").write_text(
         "import aide_jupyter.data.tables as tables\n"
         "real = tables.open_tables\n"
-        "def open_tables(path, name, stop=None):\n"
+        "def open_tables(path, name, stop=None, **more):\n"
         "    if name.name == 'evil.csv':\n"
         "        import evil\n"
-        "    return real(path, name, stop)\n"
+        "        getattr(evil, 'read', dict)(**more)\n"
+        "    return real(path, name, stop, **more)\n"
         "tables.open_tables = open_tables\n"
     )
     monkeypatch.syspath_prepend(str(folder))
@@ -91,6 +92,16 @@ def test_a_reader_that_hangs_is_killed_and_its_file_left_out(data: Path, failing
     (evil,) = (file for file in told.files if file.path == "evil.csv")
     assert isinstance(evil, Other) and "seconds" in str(evil.why)
     assert not children()
+
+
+def test_of_a_large_file_that_takes_too_long_less_is_read(
+    data: Path, failing: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(worker, "LEAST", 10)
+    (data / "evil.csv").write_text("a\n1\n2\n3\n4\n5\n")
+    (failing / "evil.py").write_text("def read(most_bytes):\n    while most_bytes > 64 << 20: pass\n")
+    told = preview_in_process(data, "statistics", seconds=8)
+    assert {file.kind for file in told.files} == {"table"}
 
 
 def test_a_reader_that_never_works_is_a_clear_error(data: Path, failing: Path) -> None:
