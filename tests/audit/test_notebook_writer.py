@@ -253,3 +253,17 @@ def test_a_write_at_a_thousand_candidates_stays_cheap(path: Path) -> None:
     assert len(load(path)["cells"]) == 2007
     print(f"first {first:.3f} s, then {min(costs):.3f} s, {path.stat().st_size / 1e6:.1f} MB")
     assert min(costs) < first / 3
+
+
+def test_written_record_by_record_it_is_at_each_the_same_as_rendered_at_once(path: Path) -> None:
+    story = Story().candidate("c0001").propose("c0002", parent="c0001").ask("c0002").decide("c0002", "edit")
+    story.propose("c0003", "print(3)", edit_of="c0002").decide("c0003").start("c0003").finish("c0003", "unknown")
+    story.grade("c0003", None, "unknown").review("c0003", failed=True).spend("c0001")
+    story.grade("c0001", 0.4, source="graded", rows="final").start("c0001", "export").finish("c0001", purpose="export")
+    story.close(best="c0001")
+    writer, part = NotebookWriter(path, story.blobs), Story()
+    for count, record in enumerate(story.records, 1):
+        writer.note(record)
+        writer.flush(force=True)
+        part.records = story.records[:count]
+        assert nbformat.read(path, as_version=4) == nbformat.from_dict(render_notebook(part.trail, story.blobs))
