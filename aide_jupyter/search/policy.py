@@ -136,13 +136,14 @@ class Default:
 
     def _fixable(self, state: RunState) -> tuple[list[str], list[str]]:
         """The recent failed leaves that are worth a fix, newest first: those of drafts, those of the leader."""
+        leader = state.ranking[0][2] if state.ranking else None
         drafts: list[str] = []
         improvements: list[str] = []
         for one in reversed(state.failed_leaves[-self.RECENT :]):
             leaf = state.candidates[one]
             chain = fixed_before(state, leaf)
             origin = chain[-1].parent if chain else leaf.parent
-            if origin is not None and origin != state.best:
+            if origin not in (None, leader):
                 continue
             if self._worth_fixing(state, leaf, chain):
                 (drafts if origin is None else improvements).append(one)

@@ -89,7 +89,8 @@ def test_a_last_metric_that_is_nan_is_not_replaced_by_an_earlier_number() -> Non
 
 
 def test_a_line_overwritten_with_carriage_returns_is_read() -> None:
-    assert read("epoch 1\rValidation metric: 0.1\rValidation metric: 0.25\rdone").value == 0.25
+    reader = read("epoch 1\rValidation metric: 0.1\rValidation metric: 0.25\rdone")
+    assert (reader.value, reader.text) == (0.25, "0.25")
 
 
 def test_without_a_label_there_is_neither_value_nor_text() -> None:
