@@ -21,7 +21,7 @@ from aide_jupyter.audit.keys import SigningKey
 from aide_jupyter.audit.verify import Verdict, verify
 from aide_jupyter.audit.writer import update_notebook
 from aide_jupyter.errors import BadRequest, JournalError
-from tests.audit.builder import CODE, KEY, Story
+from tests.audit.builder import CODE, KEY, Memory, Story
 
 KEYS = frozenset({KEY.fingerprint})
 CELLS = ["1f3a9c02-head", "1f3a9c02-c0001-plan", "1f3a9c02-c0001-code", "1f3a9c02-c0002-plan", "1f3a9c02-c0002-code"]
@@ -178,6 +178,24 @@ def test_a_changed_blob_is_altered(folder: Path, change: str) -> None:
         blob.symlink_to(folder / "copy")
     verdict = check(folder)
     assert verdict.code == 1 and any(blob.name in problem for problem in verdict.problems)
+
+
+def test_a_text_that_no_cell_shows_is_checked_too(tmp_path: Path) -> None:
+    blobs = Memory()
+    manifest = blobs.put(b"x" * 5000)
+    story = Story(data={"manifest": manifest})
+    story.blobs = blobs
+    story.candidate("c0001").close(best="c0001")
+    folder = written(tmp_path, story)
+    assert check(folder).code == 0
+    (folder / "blobs" / manifest.sha256).write_bytes(b"y" * 5000)
+    assert check(folder).code == 1 and manifest.sha256 in check(folder).problems[0]
+
+
+def test_a_notebooks_head_that_is_not_in_the_journal_is_named(folder: Path) -> None:
+    value = notebook(folder)
+    value["metadata"]["aide"]["head"]["hash"] = "0" * 64
+    assert "is not in the journal" in check(save(folder, value)).problems[0]
 
 
 @pytest.mark.parametrize("name", CELLS)
