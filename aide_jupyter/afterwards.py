@@ -7,8 +7,6 @@ import shutil
 from dataclasses import dataclass
 from pathlib import Path
 
-import nbformat
-
 from . import records as r
 from .audit.blobs import Blobs
 from .audit.chain import JOURNAL, Anchor, read_records
@@ -20,7 +18,7 @@ from .audit.trail import Trail
 from .audit.verify import Verdict, verify
 from .audit.writer import NotebookWriter
 from .errors import BadRequest
-from .finish import REPORT
+from .finish import REPORT, write_notebook
 from .home import keys_folder
 from .opening import account, notebook_of, open_journal
 from .owner import Owner
@@ -79,7 +77,7 @@ async def export_best(which: str, out: Path | None) -> Path:
         else:
             notebook = await export_notebook(trail, Blobs(entry.folder))
             target.parent.mkdir(parents=True, exist_ok=True)
-            await asyncio.to_thread(nbformat.write, nbformat.from_dict(notebook), target)
+            await asyncio.to_thread(write_notebook, notebook, target)
     except OSError as error:
         raise BadRequest(f"{target} cannot be written: {error.strerror}.", "Name another file with --out.") from error
     return target

@@ -13,6 +13,7 @@ import shlex
 import sys
 import tempfile
 from pathlib import Path
+from typing import Any
 
 from rich.console import Console
 from rich.text import Text
@@ -156,8 +157,9 @@ class Questions:
         try:
             while not typed.done() and question in self._run.engine.parts.reviews.waiting():
                 self._changed.clear()
-                changed: asyncio.Future[object] = asyncio.ensure_future(self._changed.wait())
-                await asyncio.wait([typed, changed], return_when=asyncio.FIRST_COMPLETED)
+                changed = asyncio.ensure_future(self._changed.wait())
+                waits: list[asyncio.Future[Any]] = [typed, changed]
+                await asyncio.wait(waits, return_when=asyncio.FIRST_COMPLETED)
                 changed.cancel()
             return typed.result() if typed.done() else ""
         finally:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 from . import records as r
 from .errors import BudgetSpent
 from .state import RunState
@@ -22,7 +24,7 @@ def reached(state: RunState) -> tuple[str, float, float] | None:
 
 
 def check_call(state: RunState, reserved: r.Spent) -> None:
-    """Refuse a model call whose worst cost does not fit what is left.
+    """Refuse a model call whose worst cost does not fit what is left, or is not known where money has a cap.
 
     Raises
     ------
@@ -33,6 +35,8 @@ def check_call(state: RunState, reserved: r.Spent) -> None:
     if tokens > state.budgets.tokens:
         raise BudgetSpent(TOKENS, state.budgets.tokens, tokens)
     limit = state.budgets.cost_usd
-    cost = state.spend.worst_cost + (reserved.cost or 0.0)
-    if limit is not None and cost > limit:
+    if limit is None:
+        return
+    cost = math.inf if reserved.cost is None else state.spend.worst_cost + reserved.cost
+    if cost > limit:
         raise BudgetSpent(MONEY, limit, cost)

@@ -140,6 +140,7 @@ class Engine(Steered):
             settings,
             work,
             data=self.parts.preview,
+            data_chars=self.parts.preview_chars,
             packages=self.parts.packages,
             grants=self.opened.grants,
             test_rows=self.parts.test_rows,

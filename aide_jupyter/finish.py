@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import shutil
 from collections.abc import Sequence
 from pathlib import Path
-
-import nbformat
+from typing import Any
 
 from . import records as r
 from .audit.export import Rerun, export_notebook
@@ -51,10 +51,17 @@ async def write_best(engine: Engine, best: Candidate, path: Path | None = None) 
 
     notebook = await export_notebook(engine.parts.trail, engine.blobs, None if engine.killed else run_cells, best.id)
     target = path or folder / "solution.ipynb"
-    draft = target.with_name(f".{target.name}.{os.getpid()}")
-    nbformat.write(nbformat.from_dict(notebook), draft)
-    draft.replace(target)
+    await asyncio.to_thread(write_notebook, notebook, target)
     return target
+
+
+def write_notebook(notebook: dict[str, Any], path: Path) -> None:
+    """Validate and write a notebook, replacing the file at once. Raises OSError where it cannot."""
+    import nbformat  # its validator takes seconds to import
+
+    draft = path.with_name(f".{path.name}.{os.getpid()}")
+    nbformat.write(nbformat.from_dict(notebook), draft)
+    draft.replace(path)
 
 
 async def _prose(engine: Engine) -> str | None:

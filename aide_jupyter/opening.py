@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import getpass
+import json
 import os
 import shutil
 from collections.abc import AsyncIterator, Callable, Iterator
@@ -29,6 +30,7 @@ from .errors import BadRequest
 from .finish import finish
 from .home import jupyter_folders, keys_folder
 from .llm.gateway import Gateway
+from .llm.prompts import DATA_CHARS
 from .objective import task_of
 from .owner import Owner
 from .packages import importable, versions
@@ -43,6 +45,9 @@ from .task import Request, new_run_id, slug
 
 KEY = "signing.pem"
 VIEW = "view"
+OFFLINE = "offline"
+OFFLINE_DATA_CHARS = 12_000
+"""How long the preview may be in a prompt of the offline author, whose tokens cost nothing."""
 
 
 def account() -> r.Actor:
@@ -210,7 +215,12 @@ async def _prepare(
     preview = None
     if settings.data_preview:
         preview = await asyncio.to_thread(
-            preview_in_process, view.root, settings.preview, target=target, links=view.links
+            preview_in_process,
+            view.root,
+            settings.preview,
+            target=target,
+            links=view.links,
+            limit=_data_chars(settings),
         )
     redactor = Redactor(known_secrets(os.environ))
     prepared = _Prepared(view, preview, pool, policy, None, redactor)  # type: ignore[arg-type]
@@ -235,7 +245,8 @@ async def _owned(
     prepared.journal = journal
     writer = NotebookWriter(notebook_of(entry), Blobs(entry.folder), read_records(entry.folder / JOURNAL))
     journal.on_append.append(writer.note)
-    preview = prepared.preview
+    preview, opened = prepared.preview, journal.state.opened
+    assert opened is not None
     parts = Parts(
         folder=entry.folder,
         journal=journal,
@@ -245,7 +256,8 @@ async def _owned(
         pool=prepared.pool,
         reviews=Reviews(),
         redactor=prepared.redactor,
-        preview=None if preview is None else preview.model_dump(mode="json"),
+        preview=None if preview is None else json.loads(preview.text()),
+        preview_chars=OFFLINE_DATA_CHARS if opened.settings.code.model == OFFLINE else None,
         preview_taints=() if preview is None else tuple(f"{taint.why} ({taint.where})" for taint in preview.taints),
         packages=importable(),
         test_rows=_has_test_rows(prepared.view.root),

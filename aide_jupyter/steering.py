@@ -51,6 +51,7 @@ class Parts:
     reviews: Reviews
     redactor: Redactor
     preview: dict[str, Any] | None = None
+    preview_chars: int | None = None
     preview_taints: tuple[str, ...] = ()
     packages: tuple[str, ...] = ()
     test_rows: bool | None = None
