@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import os
 import stat
-from collections.abc import Iterator
-from contextlib import suppress
+from collections.abc import Generator
+from contextlib import closing, suppress
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 DEPTH = 64
 """Folders below this many others are not entered. No honest program nests so deeply, and each level costs a handle."""
@@ -34,16 +35,16 @@ class Entry:
         return stat.S_ISDIR(self.state.st_mode)
 
 
-def walk(root: Path) -> Iterator[Entry]:
+def walk(root: Path) -> Generator[Entry]:
     """Every entry below ``root``, a folder before what it holds, to :data:`DEPTH`. The tree may change meanwhile.
 
     ``Entry.folder`` is open only until the next entry is asked for. Entries that vanish are passed over, and so is
     what lies below a folder that cannot be opened.
     """
-    open_folders = [os.open(root, _FOLDER)]
-    prefixes = [""]
+    open_folders, prefixes = [os.open(root, _FOLDER)], [""]
+    scans: list[Any] = []
     try:
-        scans = [os.scandir(open_folders[0])]
+        scans.append(os.scandir(open_folders[0]))
         while scans:
             entry = next(scans[-1], None)
             if entry is None:
@@ -59,13 +60,24 @@ def walk(root: Path) -> Iterator[Entry]:
             yield found
             if found.is_folder and len(scans) < DEPTH:
                 with suppress(OSError):
-                    inner = os.open(entry.name, _FOLDER, dir_fd=folder)
-                    open_folders.append(inner)
-                    scans.append(os.scandir(inner))
+                    _enter(entry.name, folder, open_folders, scans)
                     prefixes.append(path + "/")
     finally:
+        for scan in scans:
+            scan.close()
         for handle in open_folders:
             os.close(handle)
+
+
+def _enter(name: str, folder: int, open_folders: list[int], scans: list[Any]) -> None:
+    """Open a folder in ``folder`` and begin to scan it: both, or (OSError) neither."""
+    inner = os.open(name, _FOLDER, dir_fd=folder)
+    try:
+        scans.append(os.scandir(inner))
+    except OSError:
+        os.close(inner)
+        raise
+    open_folders.append(inner)
 
 
 def disk_bytes(root: Path, limit: int) -> int:
@@ -76,12 +88,13 @@ def disk_bytes(root: Path, limit: int) -> int:
     than :data:`DEPTH` cannot be counted, and counts as over the limit.
     """
     total = 0
-    for entry in walk(root):
-        total += max(4096, entry.state.st_blocks * 512)
-        if entry.is_folder and entry.depth >= DEPTH:
-            total = max(total, limit + 1)
-        if total > limit:
-            break
+    with closing(walk(root)) as entries:
+        for entry in entries:
+            total += max(4096, entry.state.st_blocks * 512)
+            if entry.is_folder and entry.depth >= DEPTH:
+                total = max(total, limit + 1)
+            if total > limit:
+                break
     return total
 
 

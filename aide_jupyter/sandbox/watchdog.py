@@ -23,8 +23,9 @@ from .tree import disk_bytes
 _PAUSE = 0.05
 """Seconds between two looks: at 1 GB a second, as fast as this machine filled memory, that is 50 MB."""
 _DISK_PAUSE = 0.25
-_SPARE = 4
-"""Processes that end a run when no more than this many are left: at the limit itself a fork only fails."""
+_SPARE = 8
+"""Processes that end a run when no more than this many are left: at the limit itself a fork only fails. An ordinary
+user's limit also counts five that the jail itself needs and that are not in the namespace."""
 _DISK_RESERVE = 512 << 20
 
 
@@ -72,7 +73,8 @@ class Watchdog:
         self.peak = max(self.peak, self._memory)
         if self._memory > self._limits.memory_bytes:
             return "memory"
-        if _tasks(self._jail.pids()) > self._limits.processes - _SPARE:
+        most = self._limits.processes
+        if _tasks(self._jail.pids()) > most - min(_SPARE, most // 8):
             return "processes"
         return self._look_at_disk()
 
