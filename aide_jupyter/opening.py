@@ -220,7 +220,7 @@ async def _prepare(
             settings.preview,
             target=target,
             links=view.links,
-            limit=_data_chars(settings),
+            limit=OFFLINE_DATA_CHARS if settings.code.model == OFFLINE else DATA_CHARS,
         )
     redactor = Redactor(known_secrets(os.environ))
     prepared = _Prepared(view, preview, pool, policy, None, redactor)  # type: ignore[arg-type]
