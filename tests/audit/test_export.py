@@ -96,6 +96,11 @@ def test_the_cells_joined_are_the_program_whatever_it_is(code: str) -> None:
     assert JOINT.join(split_program(code)) == code
 
 
+def test_statements_on_one_line_stay_together_and_the_rest_is_split() -> None:
+    code = "import os; x = 1\n\n\ndef f(): pass\n"
+    assert split_program(code) == ["import os; x = 1\n\n", "def f(): pass\n"]
+
+
 def test_all_programs_of_the_benchmark_are_split_and_joined() -> None:
     programs = sorted((Path(__file__).parents[2].parent / "shared" / "bench" / "programs").glob("*.py"))
     if not programs:
