@@ -1,7 +1,8 @@
-"""How the files of a journal are opened for reading: a regular file at its own place, or not at all."""
+"""How the files of a journal are opened: never through a link, for reading only where they are regular files."""
 
 from __future__ import annotations
 
+import contextlib
 import os
 import stat
 from pathlib import Path
@@ -30,3 +31,19 @@ def open_regular(path: Path | str, *, folder: int | None = None) -> BinaryIO:
         os.close(fd)
         raise NotRegular(0, "it is not a regular file")
     return os.fdopen(fd, "rb")
+
+
+def hold(stack: contextlib.ExitStack, path: Path | str, flags: int, folder: int | None = None) -> int:
+    """A descriptor, opened without following a link, that ``stack`` closes unless it is emptied."""
+    fd = os.open(path, flags | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600, dir_fd=folder)
+    stack.callback(os.close, fd)
+    return fd
+
+
+def sync_folder(folder: Path) -> None:
+    """Make new and renamed files of a folder durable."""
+    fd = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        os.fsync(fd)
+    finally:
+        os.close(fd)

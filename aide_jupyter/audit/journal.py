@@ -44,6 +44,7 @@ from .chain import (
     check_stream,
     read_records,
 )
+from .files import hold, sync_folder
 from .keys import SigningKey
 from .lines import LINE_BYTES, canonical, clean, plain, record_hash
 
@@ -107,12 +108,12 @@ class Journal:
         with contextlib.ExitStack() as held:
             try:
                 folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-                folder_fd = _held(held, folder, os.O_RDONLY | os.O_DIRECTORY)
+                folder_fd = hold(held, folder, os.O_RDONLY | os.O_DIRECTORY)
                 os.fchmod(folder_fd, 0o700)
-                fd = _held(held, JOURNAL, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_APPEND, folder_fd)
+                fd = hold(held, JOURNAL, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_APPEND, folder_fd)
                 journal = cls(folder, key, folder_fd, fd)
                 os.fsync(folder_fd)
-                _sync_folder(folder.parent)
+                sync_folder(folder.parent)
             except OSError as error:
                 raise JournalError(f"A journal cannot be made in {folder}: {error.strerror}.") from error
             held.pop_all()
@@ -142,8 +143,8 @@ class Journal:
             raise JournalError(f"No head of the run in {folder} is anchored on this machine.", _VERIFY)
         with contextlib.ExitStack() as held:
             try:
-                folder_fd = _held(held, folder, os.O_RDONLY | os.O_DIRECTORY)
-                fd = _held(held, JOURNAL, os.O_RDWR | os.O_APPEND | os.O_NONBLOCK, folder_fd)
+                folder_fd = hold(held, folder, os.O_RDONLY | os.O_DIRECTORY)
+                fd = hold(held, JOURNAL, os.O_RDWR | os.O_APPEND | os.O_NONBLOCK, folder_fd)
                 if not stat.S_ISREG(os.fstat(fd).st_mode):
                     raise AlteredError(f"{folder / JOURNAL} is not a regular file.", advice=_VERIFY)
                 journal = cls(folder, key, folder_fd, fd)
@@ -320,18 +321,3 @@ class Journal:
 
 def _now() -> str:
     return f"{datetime.now(UTC):%Y-%m-%dT%H:%M:%S.%f}Z"
-
-
-def _held(stack: contextlib.ExitStack, path: Path | str, flags: int, folder: int | None = None) -> int:
-    """A descriptor, opened without following a link, that ``stack`` closes unless it is emptied."""
-    fd = os.open(path, flags | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600, dir_fd=folder)
-    stack.callback(os.close, fd)
-    return fd
-
-
-def _sync_folder(folder: Path) -> None:
-    fd = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-    try:
-        os.fsync(fd)
-    finally:
-        os.close(fd)
