@@ -8,7 +8,7 @@ jail does the containing.
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 BUILTINS = frozenset(
     {"eval", "exec", "compile", "__import__", "open", "input", "breakpoint", "getattr", "setattr", "delattr", "globals",
@@ -119,17 +119,30 @@ class Aliases:
         return found
 
 
-def literal(node: ast.expr) -> str | None:
+def literal(node: ast.expr) -> str | None:  # noqa: PLR0911
     """The string that an expression is, also where it is put together from literal pieces; None for anything else."""
     if isinstance(node, ast.Constant):
+        if isinstance(node.value, bytes):
+            return node.value.decode("latin-1")
         return node.value if isinstance(node.value, str) else None
     if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Add):
         left, right = literal(node.left), literal(node.right)
         return None if left is None or right is None else left + right
     if isinstance(node, ast.JoinedStr):
-        parts = [literal(part) for part in node.values]
-        return None if None in parts else "".join(part or "" for part in parts)
+        return _joined("", node.values)
+    if isinstance(node, ast.FormattedValue):
+        return literal(node.value)
+    if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "join" and node.args:
+        between, pieces = literal(node.func.value), node.args[0]
+        if between is not None and isinstance(pieces, (ast.List, ast.Tuple)):
+            return _joined(between, pieces.elts)
     return None
+
+
+def _joined(between: str, pieces: Sequence[ast.expr]) -> str | None:
+    parts = [literal(part) for part in pieces]
+    known = [part for part in parts if part is not None]
+    return between.join(known) if len(known) == len(parts) else None
 
 
 def _shortened(name: str) -> Iterator[str]:

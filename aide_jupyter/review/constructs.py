@@ -45,7 +45,7 @@ CONSTRUCTS = (
     ),
     _construct(
         "native-code", "danger", "Calls native code directly, past Python's checks",
-        r"_?ctypes", r"_?cffi", r"_cffi_backend", r"numpy\.ctypeslib", r"llvmlite", r"pyximport",
+        r"_?ctypes", r"_?cffi", r"_cffi_backend", r"numpy\.(?:ctypeslib|f2py)", r"llvmlite", r"pyximport",
         r"torch\.utils\.cpp_extension",
     ),
     _construct(
@@ -97,6 +97,17 @@ CONSTRUCTS = (
         "path-outside", "note", "Looks for a person's home folder", r"pathlib\.Path\.home", r"os\.path\.expanduser",
     ),
 )  # fmt: skip
+
+HANDED_ON = frozenset(
+    {"os", "sys", "builtins", "importlib", "posix", "nt", "shutil", "subprocess", "builtins.__builtins__"}
+)
+"""Modules that a program uses by name; where one is an argument, what is done with it cannot be read."""
+LOOKS_AT = frozenset({"hasattr", "isinstance", "getattr", "setattr", "delattr", "vars", "dir", "print", "id", "type"})
+"""Functions that may be given one of those: what they take from it is followed."""
+
+CODE_IN_TEXT = re.compile(
+    r"__import__|\b(?:os\.(?:system|popen|exec|spawn)|subprocess\.\w+|__builtins__|__subclasses__)\b"
+)
 
 UNPICKLES = re.compile(
     r"(?:_?pickle|cPickle|dill|cloudpickle|marshal|jsonpickle)\.(?:loads?|decode|Unpickler|_loads?)"

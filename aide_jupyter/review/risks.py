@@ -16,10 +16,13 @@ from . import paths
 from .aliases import Aliases, literal
 from .characters import CONFUSABLE, INVISIBLE, suspicious
 from .constructs import (
+    CODE_IN_TEXT,
     CONSTRUCTS,
     GUARDED,
+    HANDED_ON,
     INTERPRETER_ATTRIBUTES,
     LOADER_VARIABLES,
+    LOOKS_AT,
     ORDINARY_VARIABLES,
     UNPICKLES,
 )
@@ -80,8 +83,8 @@ class _Reader:
                 self._item(node)
             elif isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
                 self._definition(node)
-            elif isinstance(node, ast.Constant) and isinstance(node.value, str):
-                self._string(node, node.value)
+            elif isinstance(node, ast.Constant) and (text := literal(node)) is not None:
+                self._string(node, text)
         return self.found
 
     def _flag(self, node: ast.AST, rule: str, severity: Literal["note", "danger"], words: str, name: str = "") -> None:
@@ -158,6 +161,8 @@ class _Reader:
             self._flag(node, "tampering", "note", "Redirects what the program prints", sorted(names)[0])
 
     def _definition(self, node: ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef) -> None:
+        if node.name in ("__reduce__", "__reduce_ex__", "__setstate__"):
+            self._flag(node, "deserialisation", "danger", "Defines code that runs when an object is read", node.name)
         at_top = isinstance(self.parents.get(node), ast.Module)
         if at_top and node.name in ("print", "open", "__import__"):
             self._flag(node, "tampering", "note", "Gives a built-in function's name to something else", node.name)
@@ -173,10 +178,17 @@ class _Reader:
 
     def _call(self, node: ast.Call) -> None:
         called = self.names.of(node.func)
+        if called & {"sys.path.insert", "sys.path.append", "sys.path.extend"}:
+            self._flag(node, "import-path", "note", "Changes where modules are imported from")
         if called & {"builtins.setattr", "builtins.delattr"} and node.args:
             for base in sorted(self.names.of(node.args[0])):
                 if GUARDED.fullmatch(f"{base}.part"):
                     self._flag(node, "tampering", "danger", "Replaces a part of another library", base)
+        for argument in (*node.args, *(keyword.value for keyword in node.keywords)):
+            handed = self.names.of(argument) & HANDED_ON if isinstance(argument, (ast.Name, ast.Attribute)) else set()
+            if handed and getattr(node.func, "id", "") not in LOOKS_AT:
+                words = "Hands a module that can do anything to other code"
+                self._flag(node, "dynamic-code", "danger", words, min(handed))
         if "builtins.getattr" in called and len(node.args) > 1:
             self._attribute_by_name(node)
         if isinstance(node.func, ast.Call) or not isinstance(self.parents.get(node), ast.Attribute):
@@ -237,7 +249,10 @@ class _Reader:
         if called & paths.DELETES and not (path and paths.inside(path, "working")):
             severity: Literal["note", "danger"] = "danger" if "shutil.rmtree" in called else "note"
             self._flag(node, "deletes", severity, "Deletes or moves files, not all below ./working", sorted(called)[0])
-        if path is None or paths.of_concern(path) is not None:
+        if path is None:
+            return
+        if (concern := paths.of_concern(path)) is not None:
+            self._flag(node, "path-outside", "danger" if concern[1] else "note", concern[0])
             return
         reads, writes = name in paths.READS, name in paths.WRITES or bool(called & {"joblib.dump", "torch.save"})
         if (reads or writes) and paths.is_url(path):
@@ -260,6 +275,8 @@ class _Reader:
             self._flag(node, "path-outside", "danger" if danger else "note", words)
         if text in INTERPRETER_ATTRIBUTES:
             self._flag(node, "introspection", "danger", "Names a part of the interpreter that runs it", text)
+        if CODE_IN_TEXT.search(text):
+            self._flag(node, "dynamic-code", "danger", "Holds code in a text, where it cannot be followed", text[:40])
         if re.match(r"\s*(?:python[\d.]* -m )?pip3? +install\b", text):
             self._flag(node, "installation", "danger", "Installs packages", text[:40])
 
