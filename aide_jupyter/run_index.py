@@ -4,8 +4,8 @@ It says where a run's folder and notebook are, and is the anchor of its journal:
 written after every record and never moving back. It is never a source of state.
 
 The anchor is written at once and with fsync after every record. A lag, however short, would be a time in which the
-last acknowledged records could be cut off unnoticed; it costs about 0.5 ms a record (measured, ext4), whatever the run's
-length. After a power loss it may name an older head, which still is in the chain.
+last acknowledged records could be cut off unnoticed. It costs about 0.5 ms a record (measured, ext4), whatever the
+run's length. After a power loss it may name an older head, which still is in the chain.
 """
 
 from __future__ import annotations
