@@ -24,7 +24,7 @@ _PIECE = 1 << 20
 
 @dataclass(frozen=True)
 class Caps:
-    """How much is kept: files, bytes of one file, bytes of all. By length, so a sparse file counts in full."""
+    """How much is kept: files (and as many folders), bytes of one file, bytes of all. A sparse file counts in full."""
 
     files: int = 2000
     file_bytes: int = 2 << 30
@@ -91,14 +91,19 @@ class _Taking:
         self.left_out = 0
         self._caps = caps
         self._bytes = 0
+        self._folders = 0
 
     def take(self, entry: Entry) -> None:
         if self.doomed and entry.path.startswith(self.doomed[-1] + "/"):
             return
-        if not _is_plain(entry.name) or (entry.is_folder and entry.depth >= DEPTH):
+        if not _is_plain(entry.name):
             self._leave_out(entry)
         elif entry.is_folder:
-            _own_folder(entry)
+            self._folders += 1
+            if entry.depth >= DEPTH or self._folders > self._caps.files:
+                self._leave_out(entry)
+            else:
+                _own_entry(entry, 0o700)
         elif not stat.S_ISREG(entry.state.st_mode) or entry.state.st_nlink != 1 or len(self.files) >= self._caps.files:
             self._leave_out(entry)
         else:
@@ -136,10 +141,6 @@ def _own_file(entry: Entry) -> str:
             digest.update(piece)
             left -= len(piece)
     return digest.hexdigest()
-
-
-def _own_folder(entry: Entry) -> None:
-    _own_entry(entry, 0o700)
 
 
 def _own_entry(entry: Entry, mode: int) -> None:

@@ -23,7 +23,8 @@ import os
 from ipykernel.connect import get_connection_file
 folder = os.path.dirname(get_connection_file())
 print(sorted(os.listdir(folder)))
-print([name for name in os.listdir(os.path.dirname(folder)) if name.startswith('aide-k-')] == [os.path.basename(folder)])
+found = [name for name in os.listdir(os.path.dirname(folder)) if name.startswith('aide-k-')]
+print(found == [os.path.basename(folder)])
 """
     result = attack(program, beside="import time\ntime.sleep(2)")
     names, alone = result.stdout.splitlines()
