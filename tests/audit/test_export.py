@@ -101,6 +101,11 @@ def test_statements_on_one_line_stay_together_and_the_rest_is_split() -> None:
     assert split_program(code) == ["import os; x = 1\n\n", "def f(): pass\n"]
 
 
+def test_a_program_whose_parts_do_not_parse_alone_is_one_cell() -> None:
+    code = "from __future__ import barry_as_FLUFL\n\nx = 1 <> 2\n"
+    assert split_program(code) == [code]
+
+
 def test_all_programs_of_the_benchmark_are_split_and_joined() -> None:
     programs = sorted((Path(__file__).parents[2].parent / "shared" / "bench" / "programs").glob("*.py"))
     if not programs:

@@ -211,6 +211,15 @@ def test_the_head_cell_says_what_was_asked_and_under_which_rules() -> None:
     assert "| closed, 2026-11-30" in render_head(story.close().trail, story.blobs)["source"]
 
 
+def test_a_candidate_counts_once_where_it_stands_now() -> None:
+    story = Story().propose("c0001").ask("c0001").propose("c0002").ask("c0002")
+    assert "2 (2 waiting for a decision)" in render_head(story.trail, story.blobs)["source"]
+    story.decide("c0001", "reject").decide("c0002").start("c0002")
+    assert "2 (1 rejected, 1 under way)" in render_head(story.trail, story.blobs)["source"]
+    story.finish("c0002").grade("c0002").review("c0002", failed=True)
+    assert "2 (1 failed, 1 rejected)" in render_head(story.trail, story.blobs)["source"]
+
+
 def test_what_happened_to_the_run_is_told_in_words() -> None:
     story = Story()
     for data in (
