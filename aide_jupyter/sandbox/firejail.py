@@ -22,6 +22,8 @@ SYSTEM_FOLDERS = frozenset(
 )
 NOTHING = ".aide-none"
 """A name that exists nowhere: to whitelist it hides all the rest of its top-level folder, even the names."""
+SPECIAL = '#,*?[]{};&!<>%^|`"\\\n\r\t'
+"""Characters that firejail refuses in a path, expands, or takes for the end of a line's words."""
 LONGEST_TIMEOUT = 99 * 3600 + 59 * 60 + 59
 """firejail 0.9.72 takes two digits of hours."""
 
@@ -36,6 +38,7 @@ seccomp.block-secondary
 restrict-namespaces
 protocol unix,inet,inet6
 private-tmp
+keep-var-tmp
 private-dev
 no3d
 nosound
@@ -80,7 +83,7 @@ def refuse_special(path: Path | str) -> str:
         For a path with characters to which firejail gives a meaning, or which a profile's lines cannot hold.
     """
     text = str(path)
-    found = [char for char in ",*?[]{}\"'\\\n\r\t" if char in text] + ["${"] * ("${" in text)
+    found = [char for char in SPECIAL if char in text]
     if found or text != text.strip() or " " in Path(text).name[-1:] or not text.isprintable():
         what = f"the character {found[0]!r}" if found else "a leading, trailing or invisible character"
         raise Refused(

@@ -140,6 +140,14 @@ async def launch(spec: JailSpec, *, key: bytes | None = None) -> Jail:
     errors.Refused
         Where the jail could not be built or proven; the kernel was never started.
     """
+    try:
+        return await _launch(spec, key)
+    except OSError as error:
+        # A full disk, a folder that may not be written, a user namespace in which no uid can be given away.
+        raise Refused(f"The sandbox could not be built: {error}.", DOCTOR) from error
+
+
+async def _launch(spec: JailSpec, key: bytes | None) -> Jail:
     builder = backend(spec.backend)
     root = os.geteuid() == 0
     held = await asyncio.to_thread(take_uid, *spec.uids) if root else None

@@ -14,7 +14,16 @@ from collections.abc import Callable
 from typing import Any
 
 from .policy import JailSpec, Plan
-from .processes import Process, filesystem_bytes, identify, is_alive, proportional_bytes, resident_bytes, tree
+from .processes import (
+    Process,
+    filesystem_bytes,
+    identify,
+    is_alive,
+    proportional_bytes,
+    resident_bytes,
+    tree,
+    uids_of_processes,
+)
 from .supervisor import SUPERVISOR
 
 KILL_SECONDS = 5.0
@@ -81,6 +90,7 @@ class Jail:
         self._tmpfs = tmpfs
         self._on_death = on_death
         self._killed = False
+        self._holds_uid = True
         self._seen: dict[int, Process] = {}
         # Measured in a thread of the watchdog's, released in the event loop.
         self._lock = threading.Lock()
@@ -146,8 +156,12 @@ class Jail:
             signal.pidfd_send_signal(self._pidfd, signal.SIGKILL)
 
     def survivors(self) -> int:
-        """How many processes of the namespace are still alive: of those that were seen, and of the kernel's own uid."""
-        return len(self.pids()) or sum(is_alive(process) for process in list(self._seen.values()))
+        """How many processes of the namespace are still alive: all that were ever seen in it, and all of its uid where
+        that belongs to this kernel alone."""
+        left = {process.pid for process in list(self._seen.values()) if is_alive(process)} | set(self.pids())
+        if self.plan.drop and self._holds_uid:
+            left |= {pid for pid, uids in uids_of_processes().items() if self.uid in uids}
+        return len(left)
 
     @property
     def exit_status(self) -> int | None:
@@ -170,7 +184,9 @@ class Jail:
             for descriptor in tmpfs:
                 os.close(descriptor)
         SUPERVISOR.forget(self._init)
-        self._on_death()
+        if not self.survivors():
+            self._holds_uid = False
+            self._on_death()
 
 
 async def _ended(pid: int) -> None:

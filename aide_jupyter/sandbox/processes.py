@@ -81,6 +81,18 @@ def tree(root: int) -> list[int]:
     return found
 
 
+def uids_of_processes() -> dict[int, set[int]]:
+    """The uids of each process that is alive, by its pid. Read from ``status``: the owner of a process's folder in
+    ``/proc`` is root for one that is not dumpable."""
+    found = {}
+    for folder in Path("/proc").iterdir():
+        if folder.name.isdigit():
+            fields = status(int(folder.name))
+            if "Uid" in fields and fields.get("State", "Z")[0] not in "ZX":
+                found[int(folder.name)] = {int(value) for value in fields["Uid"].split()}
+    return found
+
+
 def pid_depth(fields: dict[str, str]) -> int:
     """How deep a process's pid namespace is below the one that ``/proc`` shows, counted from 1."""
     return len(fields.get("NSpid", "").split())

@@ -17,7 +17,6 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import zmq
 import zmq.asyncio
 from jupyter_client.connect import KernelConnectionInfo
 from jupyter_client.provisioning.provisioner_base import KernelProvisionerBase
@@ -115,7 +114,7 @@ class SandboxProvisioner(KernelProvisionerBase):
         if self._sockets is None:
             self._sockets = socket_folder()
             self._context = zmq.asyncio.Context()
-            self._context.setsockopt(zmq.SocketOption.MAXMSGSIZE, LONGEST_MESSAGE)
+            self._context.maxmsgsize = LONGEST_MESSAGE
             manager.context = self._context
             manager.transport = "ipc"
             manager.ip = str(self._sockets / "k")

@@ -55,7 +55,9 @@ class Supervisor:
             if init in self._watched:
                 self._watched.discard(init)
                 if self._running():
-                    self._tell({"forget": [init.pid, init.started]})
+                    # A watcher that has just been killed knows no jail any more either.
+                    with contextlib.suppress(Refused):
+                        self._tell({"forget": [init.pid, init.started]})
 
     def remove_at_end(self, folder: Path) -> None:
         """Have a folder of this process's removed when the process ends."""

@@ -13,6 +13,7 @@ import random
 from pathlib import Path
 
 from ..errors import Refused
+from .processes import uids_of_processes
 
 LOCKS = Path("/run/aide-jupyter/uids")
 
@@ -32,18 +33,8 @@ class KernelUid:
 
 
 def uids_in_use() -> set[int]:
-    """The real and effective uids of all processes. Read from ``status``: the owner of a process's folder in ``/proc``
-    is root for one that is not dumpable."""
-    found: set[int] = set()
-    for folder in Path("/proc").iterdir():
-        if folder.name.isdigit():
-            try:
-                text = (folder / "status").read_text(encoding="ascii", errors="replace")
-            except OSError:
-                continue
-            line = next((line for line in text.splitlines() if line.startswith("Uid:")), "")
-            found.update(int(value) for value in line.split()[1:])
-    return found
+    """The real, effective, saved and file system uids of all processes."""
+    return {uid for uids in uids_of_processes().values() for uid in uids}
 
 
 def take_uid(first: int, last: int, locks: Path = LOCKS) -> KernelUid:
