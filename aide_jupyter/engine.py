@@ -10,32 +10,28 @@ from __future__ import annotations
 
 import asyncio
 import random
-from collections import deque
 from collections.abc import Awaitable, Callable, Sequence
 from typing import TypeVar
 
 from . import budget
 from . import records as r
-from .audit.blobs import Blobs
 from .audit.export import Rerun
+from .directing import PURPOSES, Directed
 from .errors import BudgetSpent, ModelError, ModelUnusable
 from .grading.metrics import MetricReader
 from .llm.prompts import author_messages, reviewer_messages
 from .llm.replies import Program
 from .review.gate import Verdict, needs_person
-from .review.risks import flags
 from .sandbox.outcome import CellRun, check_program
 from .search.operators import assignment, attempt
 from .state import Candidate
-from .steering import Cancelled, Leaving, Parts, Steered
+from .steering import Cancelled, Leaving, Parts
 from .untrusted import Untrusted
 
 T = TypeVar("T")
-PURPOSES: tuple[r.Purpose, ...] = ("search", "export")
-"""What a decision covers: the search's execution, and the one that gives the exported solution its outputs."""
 
 
-class Engine(Steered):
+class Engine(Directed):
     """One run, as long as this process owns it.
 
     Parameters
@@ -46,16 +42,8 @@ class Engine(Steered):
 
     def __init__(self, parts: Parts, finish: Callable[[Engine, str], Awaitable[None]]) -> None:
         super().__init__(parts)
-        self.blobs = Blobs(parts.folder)
         self._finish = finish
-        self._unfinished = deque(self.state.unfinished)
         self._fault: BaseException | None = None
-
-    @property
-    def opened(self) -> r.Opened:
-        """The run's first record."""
-        assert self.state.opened is not None
-        return self.state.opened
 
     async def run(self) -> None:
         """Live through candidates until the run is closed, or until this process leaves it.
@@ -290,11 +278,6 @@ class Engine(Steered):
 
     # The small parts.
 
-    def _flags(self, code: str) -> tuple[r.Flag, ...]:
-        shapes = self.parts.redactor.shapes(code)
-        secrets = [r.Flag(rule="secret-shape", line=line, message=f"This looks like {name}.") for name, line in shapes]
-        return (*flags(code), *secrets)
-
     async def _take_verdict(self, node: Candidate, verdict: Verdict, found: tuple[r.Flag, ...]) -> None:
         """Record a person's decision. An edit is a new candidate of theirs, approved by the same act."""
         if verdict.code is None:
@@ -308,27 +291,6 @@ class Engine(Steered):
         again = self._flags(self.blobs.text(code))
         self._decided(self.state.candidates[edited], "approve", verdict.actor, verdict.reason, again)
         return await self.live(edited)
-
-    def _decided(
-        self,
-        node: Candidate,
-        decision: r.Decision,
-        actor: r.Actor,
-        reason: str,
-        found: tuple[r.Flag, ...],
-    ) -> None:
-        approved = decision == "approve"
-        body = r.Decided(
-            candidate=node.id,
-            code=node.code_sha256,
-            decision=decision,
-            reason=self.recording.words(reason),
-            mode=self.state.mode,
-            purposes=PURPOSES if approved else (),
-            data=self.opened.data.sha256 if approved else None,
-            flags=found,
-        )
-        self.journal.append(body, actor)
 
     def _no_program(self, node: Candidate, why: str, actor: r.Actor) -> None:
         body = r.Proposed(candidate=node.id, plan="", code="", error=self.recording.words(why))

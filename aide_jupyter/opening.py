@@ -60,13 +60,15 @@ class Opening:
     """How this process takes part in a run.
 
     ``can_ask`` says whether there is anybody to ask; ``tell`` hears what is being prepared; ``on_output`` gets running
-    output, masked, as (candidate, number of characters before, text).
+    output, masked, as (candidate, number of characters before, text). ``stop`` is asked often while the data is read,
+    and ends that where it says so.
     """
 
     can_ask: bool = False
     actor: r.Actor = field(default_factory=account)
     tell: Callable[[str], None] = field(default=lambda words: None)
     on_output: Callable[[str, int, str], None] = field(default=lambda candidate, offset, text: None)
+    stop: Callable[[], bool] = field(default=lambda: False)
 
 
 @dataclass
@@ -92,8 +94,13 @@ class _Prepared:
 
 
 @asynccontextmanager
-async def new_run(request: Request, opening: Opening) -> AsyncIterator[Run]:
+async def new_run(request: Request, opening: Opening, run: str | None = None) -> AsyncIterator[Run]:
     """Prepare a run: its folder, data view, preview, direction, models and a proven jail; then its first record.
+
+    Parameters
+    ----------
+    run
+        The run's id (:func:`.task.new_run_id`), where who asks has to know it beforehand.
 
     Raises
     ------
@@ -107,12 +114,12 @@ async def new_run(request: Request, opening: Opening) -> AsyncIterator[Run]:
     mode = request.mode or "every"
     _somebody_can_answer(mode, opening)
     now = datetime.now(UTC)
-    run = new_run_id(now)
+    run = run or new_run_id(now)
     async with AsyncExitStack() as stack:
         folder, begun = stack.enter_context(_run_folder(request.out, slug(request.goal, run)))
         owner = stack.enter_context(Owner.acquire(folder))
         opening.tell(f"Reading the data in {request.data_dir}")
-        view = await asyncio.to_thread(_view, request.data_dir, folder)
+        view = await asyncio.to_thread(_view, request.data_dir, folder, opening.stop)
         task = await asyncio.to_thread(task_of, request, view)
         prepared = await _prepare(stack, opening, folder, view, request.settings, request.budgets, task.target)
         key = SigningKey.load_or_create(keys_folder() / KEY)
@@ -178,7 +185,7 @@ async def resume_run(
             raise BadRequest(f"The run {entry.run} is closed; nothing can be added to it.", "Begin a new run.")
         _somebody_can_answer(mode or state.mode, opening)
         opening.tell("Reading the data again")
-        view = await asyncio.to_thread(_view_again, state.opened.data, entry.folder)
+        view = await asyncio.to_thread(_view_again, state.opened.data, entry.folder, opening.stop)
         settings = state.opened.settings
         settings = settings.model_copy(
             update={"base_url": base_url or settings.base_url, "price": price or settings.price}
@@ -220,6 +227,7 @@ async def _prepare(
             settings.preview,
             target=target,
             links=view.links,
+            stop=opening.stop,
             limit=OFFLINE_DATA_CHARS if settings.code.model == OFFLINE else DATA_CHARS,
         )
     redactor = Redactor(known_secrets(os.environ))
@@ -307,15 +315,15 @@ def _run_folder(out: Path, name: str) -> Iterator[tuple[Path, Callable[[], None]
                 out.rmdir()
 
 
-def _view(source: Path, folder: Path) -> View:
-    return build_view(source, folder / VIEW, forbidden=[folder, *jupyter_folders()])
+def _view(source: Path, folder: Path, stop: Callable[[], bool]) -> View:
+    return build_view(source, folder / VIEW, forbidden=[folder, *jupyter_folders()], stop=stop)
 
 
-def _view_again(data: r.DataView, folder: Path) -> View:
+def _view_again(data: r.DataView, folder: Path, stop: Callable[[], bool]) -> View:
     """The same view as when the run began; what is left of the old one is replaced."""
     with contextlib.suppress(FileNotFoundError):
         remove_view(folder / VIEW)
-    view = _view(Path(data.source), folder)
+    view = _view(Path(data.source), folder, stop)
     if view.sha256 != data.sha256:
         raise BadRequest(
             f"The data in {data.source} is not what it was when the run began.",

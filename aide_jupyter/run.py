@@ -14,7 +14,7 @@ from . import records as r
 from .audit.writer import NotebookWriter
 from .control import Command
 from .engine import Engine
-from .run_index import RunEntry
+from .run_index import RunEntry, RunIndex
 
 
 @dataclass
@@ -38,7 +38,7 @@ class Run:
 
     async def go(self) -> None:
         """Work until the run is closed or this process leaves it. Raises as :meth:`.engine.Engine.run`."""
-        await self.writer.flush_in_thread(force=True)
+        await self.write_notebook(force=True)
         writing = asyncio.create_task(self._keep_notebook())
         try:
             await self.engine.run()
@@ -46,7 +46,14 @@ class Run:
             writing.cancel()
             with contextlib.suppress(asyncio.CancelledError):
                 await writing
-            await self.writer.flush_in_thread(force=True)
+            await self.write_notebook(force=True)
+
+    async def write_notebook(self, *, force: bool = False) -> bool:
+        """Bring the notebook's file up, wherever a person has moved it. Says whether it was written."""
+        known = await asyncio.to_thread(RunIndex().get, self.entry.run)
+        if known is not None and known.notebook is not None:
+            self.writer.path = known.notebook
+        return await self.writer.flush_in_thread(force=force)
 
     async def control(self, command: Command) -> Mapping[str, JsonValue]:
         """Do what another process of this account asks. The answer names the run and its phase."""
@@ -74,4 +81,4 @@ class Run:
             await changed.wait()
             changed.clear()
             await asyncio.sleep(self.writer.wait or 0.0)
-            await self.writer.flush_in_thread()
+            await self.write_notebook()
