@@ -92,7 +92,8 @@ class Jail:
         self._killed = False
         self._holds_uid = True
         self._seen: dict[int, Process] = {}
-        # Measured in a thread of the watchdog's, released in the event loop.
+        # Measured and killed by a thread of the watchdog's, released in the event loop: a descriptor that was closed
+        # may be another jail's by then.
         self._lock = threading.Lock()
 
     def pids(self) -> list[int]:
@@ -147,13 +148,14 @@ class Jail:
 
     def kill_now(self) -> None:
         """Send the signal that ends the namespace, and do not wait. For where nothing can be awaited."""
-        if self._pidfd is None:
-            return
         if self.alive():
-            self._killed = True
             self.pids()
-        with contextlib.suppress(ProcessLookupError):
-            signal.pidfd_send_signal(self._pidfd, signal.SIGKILL)
+        with self._lock:
+            if self._pidfd is None:
+                return
+            self._killed = self._killed or self.alive()
+            with contextlib.suppress(ProcessLookupError):
+                signal.pidfd_send_signal(self._pidfd, signal.SIGKILL)
 
     def survivors(self) -> int:
         """How many processes of the namespace are still alive: all that were ever seen in it, and all of its uid where
@@ -177,9 +179,9 @@ class Jail:
             end_launcher(self._launcher)
         if self._pidfd is None or self.alive():
             return
-        os.close(self._pidfd)
-        self._pidfd = None
         with self._lock:
+            os.close(self._pidfd)
+            self._pidfd = None
             tmpfs, self._tmpfs = self._tmpfs, ()
             for descriptor in tmpfs:
                 os.close(descriptor)

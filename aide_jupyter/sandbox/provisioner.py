@@ -7,20 +7,25 @@ writes goes to a fresh workspace, which is removed with it.
 
 from __future__ import annotations
 
-import asyncio
+import atexit
 import contextlib
+import functools
 import os
 import shutil
 import signal
 import tempfile
+import threading
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import zmq.asyncio
 from jupyter_client.connect import KernelConnectionInfo
+from jupyter_client.manager import AsyncKernelManager
 from jupyter_client.provisioning.provisioner_base import KernelProvisionerBase
 from traitlets import Int, Unicode
+from zmq.sugar.context import Context
 
 from ..errors import Refused
 from ..records import Limits
@@ -33,8 +38,26 @@ JOURNAL = "journal.jsonl"
 """By this file a run's folder is known."""
 MOST_ENTRIES = 5000
 """A notebook's folder with more folders than can be looked through is not shown at all."""
+WATCH_SECONDS = 0.1
+"""Between two looks at a kernel's memory, processes and disk."""
 LONGEST_MESSAGE = 64 << 20
 """Bytes of one message from the kernel. A longer one ends the connection."""
+
+
+@functools.cache
+def messages_context(kind: Any) -> Any:
+    """The context of all connections to restricted kernels of this process, apart from that of ordinary kernels.
+
+    ``kind`` is the class that the kernel manager works with. The context bounds a message. It lives as long as the
+    process: a page's connection may outlast its kernel, and closing the context under it would unregister descriptors
+    that have meanwhile been given to others. It connects again by itself, unlike the connections of a run, since a
+    page keeps its connection when a kernel is restarted; a kernel that puts something else in a socket's place gets no
+    more than a greeting sent to it, and every message is signed.
+    """
+    context = kind()
+    context.maxmsgsize = LONGEST_MESSAGE
+    atexit.register(context.destroy, linger=0)
+    return context
 
 
 class SandboxProvisioner(KernelProvisionerBase):
@@ -49,10 +72,8 @@ class SandboxProvisioner(KernelProvisionerBase):
     def __init__(self, **kwargs: Any) -> None:
         super().__init__(**kwargs)
         self._jail: Jail | None = None
-        self._watching: asyncio.Task[None] | None = None
         self._sockets: Path | None = None
         self._workspace: Path | None = None
-        self._context: zmq.asyncio.Context | None = None
 
     @property
     def has_process(self) -> bool:
@@ -72,9 +93,6 @@ class SandboxProvisioner(KernelProvisionerBase):
         if self._jail is None:
             return 0
         ended = await self._jail.wait()
-        if self._watching is not None:
-            self._watching.cancel()
-            self._watching = None
         self._jail = None
         return ended or 0
 
@@ -113,9 +131,8 @@ class SandboxProvisioner(KernelProvisionerBase):
             )
         if self._sockets is None:
             self._sockets = socket_folder()
-            self._context = zmq.asyncio.Context()
-            self._context.maxmsgsize = LONGEST_MESSAGE
-            manager.context = self._context
+            asynchronous = isinstance(manager, AsyncKernelManager)
+            manager.context = messages_context(zmq.asyncio.Context if asynchronous else Context)
             manager.transport = "ipc"
             manager.ip = str(self._sockets / "k")
             for number, name in enumerate(PORTS, 1):
@@ -156,16 +173,28 @@ class SandboxProvisioner(KernelProvisionerBase):
             await self.cleanup()
             raise
         self._jail = jail
-        self._watching = asyncio.create_task(Watchdog(jail, limits, lambda limit: self._broken(jail, limit)).run())
+        # A thread, since the loop of a manager that blocks runs only while it is called.
+        threading.Thread(target=self._watch, args=(jail, limits), name="aide-watchdog", daemon=True).start()
         return self.connection_info
 
     def _key(self) -> bytes:
         key = self.connection_info["key"]
         return key if isinstance(key, bytes) else key.encode()
 
-    def _broken(self, jail: Jail, limit: str) -> None:
-        self.log.warning("The restricted kernel %s broke its limit of %s and was ended.", self.kernel_id, limit)
-        jail.kill_now()
+    def _watch(self, jail: Jail, limits: Limits) -> None:
+        """Look at the jail until it has ended or breaks a limit."""
+        watchdog = Watchdog(jail, limits, lambda limit: None)
+        while jail.alive():
+            try:
+                limit = watchdog.look()
+            except OSError:
+                # The workspace is removed once the jail is dead; a look that meets that is the last.
+                limit = None
+            if limit is not None:
+                self.log.warning("The restricted kernel %s broke its limit of %s and was ended.", self.kernel_id, limit)
+                jail.kill_now()
+                return
+            time.sleep(WATCH_SECONDS)
 
     async def cleanup(self, restart: bool = False) -> None:
         """Remove what the kernel wrote; at the end also its sockets. Called by the manager after a shutdown."""
@@ -173,13 +202,9 @@ class SandboxProvisioner(KernelProvisionerBase):
             await self._jail.kill()
             await self.wait()
         self._remove_workspace()
-        if not restart:
-            if self._context is not None:
-                self._context.destroy(linger=100)
-                self._context = None
-            if self._sockets is not None:
-                shutil.rmtree(self._sockets, ignore_errors=True)
-                self._sockets = None
+        if not restart and self._sockets is not None:
+            shutil.rmtree(self._sockets, ignore_errors=True)
+            self._sockets = None
 
     def _remove_workspace(self) -> None:
         if self._workspace is not None:

@@ -231,3 +231,35 @@ def test_folders_that_may_not_be_shown(run_folder):
     if os.geteuid() == 0:
         shown.chmod(0o700)
         assert shown_folder(shown) is None
+
+
+def test_a_manager_that_blocks_can_use_it_too_and_its_kernel_is_watched(server):
+    told = server.run(
+        MANAGER
+        + """
+from jupyter_client.manager import KernelManager
+
+async def main():
+    return await asyncio.to_thread(blocking)
+
+def blocking():
+    specs = manager(memory_bytes=300 << 20).kernel_spec_manager
+    km = KernelManager(kernel_name="restricted", kernel_spec_manager=specs)
+    km.start_kernel(cwd="/")
+    client = km.client()
+    client.start_channels()
+    client.wait_for_ready(timeout=60)
+    said = []
+    client.execute_interactive("print(1)", timeout=30, output_hook=lambda m: said.append(m["content"].get("text")))
+    jail = km.provisioner._jail
+    client.execute("x = bytearray(b'1') * (600 << 20)\\nimport time; time.sleep(60)")
+    end = time.monotonic() + 30
+    while km.is_alive() and time.monotonic() < end:
+        time.sleep(0.01)
+    alive = km.is_alive()
+    client.stop_channels()
+    km.shutdown_kernel(now=True)
+    return ["1\\n" in said, alive, jail.survivors()]
+"""
+    )
+    assert told == [True, False, 0]
