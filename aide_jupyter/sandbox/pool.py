@@ -87,6 +87,7 @@ class Pool:
         self._max_age = max_age
         self._ready: dict[RestrictedKernel, asyncio.Task[None]] = {}
         self._starting: set[asyncio.Task[None]] = set()
+        self._watching: set[asyncio.Task[None]] = set()
         self._changed = asyncio.Condition()
         self._failure: Exception | None = None
         self._deaths = 0
@@ -112,18 +113,27 @@ class Pool:
             Where kernels do not become ready, or the pool is closed.
         """
         async with self._changed:
-            self._deaths = 0
             while True:
-                if self._closed:
-                    raise AideError("The kernels of this run are closed.")
+                await self._wait_for_one()
                 if (kernel := self._take()) is not None:
                     self._fill()
                     return kernel
-                if self._failure is not None:
-                    failure, self._failure = self._failure, None
-                    raise failure
-                self._fill()
-                await self._changed.wait()
+
+    async def prove(self) -> None:
+        """Wait until a kernel waits for a program, which proves that programs are contained. Raises as acquire."""
+        async with self._changed:
+            await self._wait_for_one()
+
+    async def _wait_for_one(self) -> None:
+        self._deaths = 0
+        while not any(kernel.jail.alive() for kernel in self._ready):
+            if self._closed:
+                raise AideError("The kernels of this run are closed.")
+            if self._failure is not None:
+                failure, self._failure = self._failure, None
+                raise failure
+            self._fill()
+            await self._changed.wait()
 
     async def close(self) -> None:
         """Kill every kernel that waits or is on its way, and remove its workspace. Those in use are their users'."""
@@ -136,6 +146,7 @@ class Pool:
             kernel, watch = self._ready.popitem()
             watch.cancel()
             await _discard(kernel)
+        await asyncio.gather(*self._watching, return_exceptions=True)
         async with self._changed:
             self._changed.notify_all()
 
@@ -162,8 +173,13 @@ class Pool:
         except Exception as error:
             failure = error
         async with self._changed:
+            # Before anyone is told: who then asks again must not take this task for one that is still at it.
+            self._starting.discard(asyncio.current_task())
             if kernel is not None:
-                self._ready[kernel] = asyncio.create_task(self._watch(kernel))
+                watch = asyncio.create_task(self._watch(kernel))
+                self._ready[kernel] = watch
+                self._watching.add(watch)
+                watch.add_done_callback(self._watching.discard)
             self._failure = failure
             self._changed.notify_all()
 
