@@ -16,6 +16,7 @@ from typing import TypeVar
 from . import budget
 from . import records as r
 from .audit.export import Rerun
+from .audit.lines import clean
 from .directing import PURPOSES, Directed
 from .errors import BudgetSpent, ModelError, ModelUnusable
 from .grading.metrics import MetricReader
@@ -150,8 +151,9 @@ class Engine(Directed):
 
     def _proposed(self, node: Candidate, program: Program, author: r.Actor, shown: str) -> None:
         """Record the program. One that holds a secret is refused: only its hash and the reason are recorded."""
-        if secret := self.parts.redactor.contains_secret(program.code):
-            digest = r.sha256_text(program.code)
+        code = clean(program.code)
+        if secret := self.parts.redactor.contains_secret(code):
+            digest = r.sha256_text(code)
             why = f"The program (sha256 {digest}) holds the value of the secret {secret}. It was refused."
             return self._no_program(node, why, author)
         inherited = () if node.parent is None else self.state.candidates[node.parent].tainted
@@ -159,7 +161,7 @@ class Engine(Directed):
         body = r.Proposed(
             candidate=node.id,
             plan=self.recording.text(program.plan),
-            code=self.journal.text(program.code),
+            code=self.journal.text(code),
             tainted=tuple(dict.fromkeys(reasons))[:8],
         )
         self.journal.append(body, author)

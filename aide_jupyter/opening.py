@@ -359,14 +359,16 @@ def notebook_of(entry: RunEntry) -> Path:
 def open_journal(entry: RunEntry) -> Journal:
     """A run's journal, checked against the heads that are kept elsewhere, and anchored from now on.
 
-    The caller holds the run's lock.
+    The caller holds the run's lock; the index is read again under it.
 
     Raises
     ------
     AlteredError
         The journal is not what was anchored.
     """
-    RunIndex().moved(entry.run, folder=entry.folder)
+    index = RunIndex()
+    index.moved(entry.run, folder=entry.folder)
+    entry = index.get(entry.run) or entry
     anchors = [] if entry.head is None else [Anchor(entry.head.seq, entry.head.hash)]
     named = notebook_anchor(notebook_of(entry))
     if named is not None and named[0] == entry.run:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import logging
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,7 +15,10 @@ from . import records as r
 from .audit.writer import NotebookWriter
 from .control import Command
 from .engine import Engine
+from .errors import AideError
 from .run_index import RunEntry, RunIndex
+
+_log = logging.getLogger(__name__)
 
 
 @dataclass
@@ -75,10 +79,16 @@ class Run:
         return {"run": engine.state.run, "phase": engine.state.phase(owned=True)}
 
     async def _keep_notebook(self) -> None:
+        """Write the notebook as the run goes on. It is a view and may lag, so a failed write is only tried again."""
         changed = asyncio.Event()
         self.engine.journal.on_append.append(lambda record: changed.set())
         while True:
             await changed.wait()
             changed.clear()
-            await asyncio.sleep(self.writer.wait or 0.0)
-            await self.write_notebook()
+            while (wait := self.writer.wait) is not None:
+                await asyncio.sleep(wait)
+                try:
+                    await self.writer.flush_in_thread()
+                except AideError as error:
+                    _log.warning("The audit notebook could not be written: %s", error)
+                    break

@@ -130,7 +130,7 @@ class _Check:
         found, told = self._check_notebook(report)
         altered += found
         lines += told
-        anchored = bool(self.place.anchor) or (self.notebook is not None and self.notebook.head is not None)
+        anchored = (self.place.anchor is not None and self.place.anchor.seq >= 0) or (self.notebook is not None and self.notebook.head is not None)
         lines.append(self._say_anchors())
         code, last = self._judge(report, altered, anchored=anchored)
         lines += [f"  wrong: {problem}" for problem in altered[:_MOST]]

@@ -111,7 +111,7 @@ def _found(litellm: Any, model: str, base_url: str | None, given: Price | None, 
     if base_url is None and provider == "openai":
         base_url = next((environ[variable] for variable in _OPENAI_URLS if environ.get(variable)), None)
     entry = _entry(litellm, model, name, short, provider)
-    missing = () if base_url or provider in _KEYLESS else _missing(litellm, name)
+    missing = () if base_url or provider in _KEYLESS else _missing(litellm, name, provider, environ)
     return Route(
         model=f"{provider}/{short}" if provider == "openai" else name,
         provider=provider,
@@ -136,8 +136,11 @@ def _entry(litellm: Any, model: str, name: str, short: str, provider: str) -> Ma
     return next((costs[one] for one in (model, name, f"{provider}/{short}", short) if one in costs), {})
 
 
-def _missing(litellm: Any, name: str) -> tuple[str, ...]:
-    """The keys that are not set. Providers with other ways to sign in (a cloud's profile) are not judged here."""
+def _missing(litellm: Any, name: str, provider: str, environ: Mapping[str, str]) -> tuple[str, ...]:
+    """The keys that are not set, or are set to nothing. Providers with other ways to sign in are not judged here."""
+    own = _KEYS.get(provider)
+    if own is not None and environ.get(own) == "":
+        return (own,)
     found = litellm.validate_environment(name)
     names = tuple(found["missing_keys"])
     plain = bool(names) and all(one.endswith(("_API_KEY", "_TOKEN", "_APIKEY")) for one in names)

@@ -1,0 +1,72 @@
+"""One program in a restricted kernel: exit status, JSON, what is kept, and where it must refuse."""
+
+from __future__ import annotations
+
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from .conftest import COMMAND, Aide
+
+pytestmark = pytest.mark.sandbox
+
+
+@pytest.mark.parametrize(
+    ("code", "status", "exit_status"),
+    [
+        ("print('Validation metric: 0.25')", "ok", 0),
+        ("import sys; sys.exit(0)", "ok", 0),
+        ("raise ValueError('no')", "error", 1),
+        ("import time; time.sleep(100)", "timeout", 124),
+        ("import os; os._exit(3)", "died", 1),
+        ("print('x' * (80 << 20))", "limit", 3),
+        ("!ls", "error", 1),
+    ],
+)
+def test_each_end_has_its_status_and_exit_status(aide: Aide, code: str, status: str, exit_status: int) -> None:
+    (aide.home / "program.py").write_text(code)
+    done = aide("exec", "program.py", "--timeout", "8", "--json")
+    assert done.code == exit_status, done.err
+    assert done.json["status"] == status
+    assert done.json["survivors"] == 0
+    assert done.json["metric"] == (0.25 if "metric" in code else None)
+
+
+def test_what_a_program_prints_is_shown_and_what_it_leaves_is_kept(aide: Aide, data: Path) -> None:
+    code = (
+        "n = len(open('input/train.csv').readlines())\nprint('rows', n)\nopen('working/out.txt', 'w').write('kept')\n"
+    )
+    (aide.home / "program.py").write_text(code)
+    done = aide("exec", "program.py", "--data", str(data), "--keep", "left")
+    assert (done.code, done.out) == (0, "rows 41\n")
+    assert (aide.home / "left" / "out.txt").read_text() == "kept"
+
+
+def test_a_missing_program_is_said(aide: Aide) -> None:
+    done = aide("exec", "nowhere.py")
+    assert done.code == 2
+    assert "nowhere.py" in done.err
+
+
+def test_without_a_sandbox_nothing_runs_and_it_says_so(aide: Aide) -> None:
+    mark = aide.home / "ran"
+    (aide.home / "program.py").write_text(f"open({str(mark)!r}, 'w')")
+    inside = subprocess.run(
+        ["unshare", "-pf", "--mount-proc", *COMMAND, "exec", "program.py", "--json"],
+        cwd=aide.home,
+        env=aide.env,
+        capture_output=True,
+        text=True,
+        stdin=subprocess.DEVNULL,
+    )
+    assert inside.returncode == 97, inside.stderr
+    assert '"status": "refused"' in inside.stdout
+    assert "doctor" in inside.stderr
+    assert not mark.exists()
+
+
+def test_the_doctor_finds_this_machine_fit(aide: Aide) -> None:
+    done = aide("doctor", "--json")
+    assert done.code == 0, done.out
+    assert done.json["ok"]
