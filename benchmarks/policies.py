@@ -8,6 +8,9 @@ that of a blind guess (0) and that of the best family's ceiling (1), averaged ov
 Nothing here is fitted to a real task, so the ratio says that a rule helps under such conditions, not how much it
 helps on a given data set. The landscapes are varied on purpose (noise, failures, few or many families, worthless
 blends), and both policies meet the same ones with the same seeds.
+
+Measured with --runs 400 on seeds that the constants had not seen: ``default`` is ahead in each of the 33 conditions,
+by 1.6 % in the mean best-so-far and by 3.7 % after the last step (10 steps 0.4 %, 50 steps 3.0 % in the mean).
 """
 
 from __future__ import annotations
