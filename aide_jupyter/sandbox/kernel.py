@@ -156,7 +156,8 @@ class RestrictedKernel:
         fault = next((fault for cell in cells if (fault := check_program(cell)) is not None), None)
         if fault is not None:
             await self.close()
-            return CellRun(refused(fault, self.kernel_id, self.workspace), [[] for _ in cells])
+            found = await asyncio.to_thread(collect, self.workspace, destination, Caps.of(limits))
+            return CellRun(refused(fault, self.kernel_id, found.folder), [[] for _ in cells])
         run = ProgramRun(self._channels(), limits, on_output, on_text)
         self._run = run
         if self._stopped:
