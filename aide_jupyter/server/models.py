@@ -234,12 +234,12 @@ class Node(Model):
 
 
 class Point(Model):
-    """A number of the score over time. ``best`` is the best number so far, this one included."""
+    """A number of the score over time. ``best`` is the best number of good candidates so far; None before the first."""
 
     id: CandidateId
     number: int
     value: float
-    best: float
+    best: float | None
     source: NumberSource
     good: bool
 
