@@ -55,6 +55,7 @@ class Trail:
     state: RunState = field(default_factory=RunState)
     time: str = ""
     last: dict[str, Anchor] = field(default_factory=dict)
+    choosers: dict[str, r.Actor] = field(default_factory=dict)
     authors: dict[str, r.Actor] = field(default_factory=dict)
     executions: dict[str, list[Execution]] = field(default_factory=dict)
     finals: dict[str, r.Graded] = field(default_factory=dict)
@@ -106,6 +107,8 @@ class Trail:
 
     def _take_about(self, candidate: str, body: r.Body | None, record: r.Record) -> None:
         match body:
+            case r.Chosen():
+                self.choosers[candidate] = record.actor
             case r.Proposed():
                 self.authors[candidate] = record.actor
             case r.Started():
