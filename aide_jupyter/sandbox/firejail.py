@@ -117,14 +117,15 @@ def kept(plan: Plan) -> set[str]:
 def hide_the_rest(plan: Plan) -> Iterable[str]:
     """Lines that hide every top-level folder in which nothing is listed, and the home folder."""
     listed = whitelisted(plan)
-    used = {top_level(path) for path in listed}
     home = home_folder()
+    # A home folder is a top-level folder of its own to firejail: what is listed in it hides nothing around it.
+    used = {top_level(path) for path in listed if not path.is_relative_to(home)}
     if home != Path("/") and home.is_dir() and not any(path.is_relative_to(home) for path in listed):
         yield f"whitelist {refuse_special(home / NOTHING)}"
     for entry in sorted(os.scandir("/"), key=lambda entry: entry.name):
         if entry.name in SYSTEM_FOLDERS | used | kept(plan) or entry.is_symlink():
             continue
-        if entry.name in ("run", "var", "home"):
+        if entry.name in {"run", "var", "home", top_level(home)} and Path(entry.path) != home:
             yield f"whitelist /{entry.name}/{NOTHING}"
         elif Path(entry.path) != home:
             yield f"blacklist {refuse_special(entry.path)}"
@@ -166,4 +167,6 @@ class Firejail:
         descriptor = os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY | os.O_NOFOLLOW, 0o600)
         with os.fdopen(descriptor, "w", encoding="utf-8") as file:
             file.write(profile(plan))
-        return [self.program, f"--profile={path}", "--", *argv]
+        # Without "--": with it, firejail 0.9.72 starts the program through the account's login shell, which an account
+        # of a service does not have.
+        return [self.program, f"--profile={path}", *argv]

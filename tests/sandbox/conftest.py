@@ -164,7 +164,7 @@ def ordinary_user() -> Iterator[OrdinaryUser]:
     name = f"aidetest{os.getpid() % 100000}"
     home = Path(tempfile.mkdtemp(prefix="u", dir="/home")) / name
     home.parent.chmod(0o755)
-    subprocess.run(["useradd", "--create-home", "--home-dir", home, "--shell", "/bin/bash", name], check=True)
+    subprocess.run(["useradd", "--create-home", "--home-dir", home, "--shell", "/usr/sbin/nologin", name], check=True)
     try:
         user = pwd.getpwnam(name)
         yield OrdinaryUser(name, user.pw_uid, user.pw_gid, home, _venv(user))
