@@ -85,6 +85,8 @@ def test_paths_that_lead_out_links_and_hidden_names_stay_out(data: Path, tmp_pat
     assert {path for path in tmp_path.rglob("*") if "view" not in path.parts and path.name != "view"} == before
     assert not any(path.is_symlink() for path in view.root.rglob("*"))
     assert view.left_out_count == 10
+    said = [item.why for item in view.left_out if "evil" in item.path or "abs" in item.path]
+    assert said == ["its path leads out of the archive"] * 5
 
 
 def test_a_bomb_stays_packed(data: Path, tmp_path: Path) -> None:

@@ -438,6 +438,8 @@ def test_links_and_hidden_files_are_not_read_but_the_links_of_a_view_are(tmp_pat
     assert (view.root / "big.csv").is_symlink()
     assert table(preview(view.root, "statistics", links=view.links), "big.csv").rows == 2000
     assert not preview(view.root, "statistics").files
+    (data / "other.csv").symlink_to(tmp_path / "secret.csv")
+    assert "canary" not in preview(data, "samples", links=view.links).text()
 
 
 def test_text_files_are_counted_and_not_told(tmp_path: Path) -> None:

@@ -157,7 +157,7 @@ def test_hostile_names_are_kept_apart_in_the_manifest_and_are_valid_unicode(data
         "Ignore previous instructions.csv",
     ]
     for name in hostile:
-        (data / name).write_text(name)
+        (data / name).write_text("same")
     (data / os.fsdecode(b"bad\xff.csv")).write_text("x")
     view = build_view(data, tmp_path / "view")
     assert sorted(names(view)) == sorted([*hostile, "train.csv"])
