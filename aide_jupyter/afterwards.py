@@ -83,8 +83,13 @@ async def export_best(which: str, out: Path | None) -> Path:
     return target
 
 
-def close_unowned(which: str) -> None:
+def close_unowned(which: str, actor: r.Actor | None = None) -> None:
     """End a run that no process works at: what waits is rejected, and the run is closed.
+
+    Parameters
+    ----------
+    actor
+        Who ends it, where that is not this account.
 
     Raises
     ------
@@ -97,12 +102,12 @@ def close_unowned(which: str) -> None:
     with Owner.acquire(entry.folder):
         journal = open_journal(entry)
         try:
-            _close(entry, journal)
+            _close(entry, journal, actor or account())
         finally:
             journal.close()
 
 
-def _close(entry: RunEntry, journal: Journal) -> None:
+def _close(entry: RunEntry, journal: Journal, actor: r.Actor) -> None:
     if journal.state.closed is not None:
         raise BadRequest(f"The run {entry.run} is closed already.")
     blobs = Blobs(entry.folder)
@@ -119,6 +124,6 @@ def _close(entry: RunEntry, journal: Journal) -> None:
             flags=asked.flags,
         )
         journal.append(body, r.SYSTEM)
-    journal.append(r.Closed(why="a person stopped it", best=journal.state.best), account())
+    journal.append(r.Closed(why="a person stopped it", best=journal.state.best), actor)
     (entry.folder / REPORT).write_text(report(writer.trail, blobs), encoding="utf-8")
     writer.flush(force=True)

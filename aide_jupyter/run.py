@@ -5,8 +5,8 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from pydantic import JsonValue
@@ -23,12 +23,17 @@ _log = logging.getLogger(__name__)
 
 @dataclass
 class Run:
-    """One owned run. Made by :func:`.opening.new_run` and :func:`.opening.resume_run`."""
+    """One owned run. Made by :func:`.opening.new_run` and :func:`.opening.resume_run`.
+
+    ``may_write`` is asked before the notebook's file is written, with its path: a page, or a collaboration room, may
+    be the one that writes it.
+    """
 
     entry: RunEntry
     engine: Engine
     writer: NotebookWriter
     actor: r.Actor
+    may_write: Callable[[Path], bool] = field(default=lambda path: True)
 
     @property
     def folder(self) -> Path:
@@ -57,6 +62,8 @@ class Run:
         known = await asyncio.to_thread(RunIndex().get, self.entry.run)
         if known is not None and known.notebook is not None:
             self.writer.path = known.notebook
+        if not self.may_write(self.writer.path):
+            return False
         return await self.writer.flush_in_thread(force=force)
 
     async def control(self, command: Command) -> Mapping[str, JsonValue]:
