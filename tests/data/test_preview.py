@@ -180,6 +180,23 @@ def test_quoted_new_lines_ragged_and_blank_lines_count_as_pandas_counts_them(tmp
     assert of(tmp_path, "a,b\n1,2\n3\n4,5,6\n\n7,8", "y.csv").rows == 4
 
 
+def test_blocks_end_where_records_end_and_their_numbers_are_joined(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("aide_jupyter.data.delimited.BLOCK", 997)
+    (tmp_path / "x.csv").write_text("n,note\n" + "".join(f'{n},"one\n\ntwo, {n}\n"\n' for n in range(2000)))
+    told = table(preview(tmp_path, "statistics"), "x.csv")
+    real = pd.read_csv(tmp_path / "x.csv")
+    n, note = told.columns
+    assert told.rows == len(real) == 2000 and note.unique == 2000
+    assert n.dtype == "integer" and column_std(tmp_path) == pytest.approx(real["n"].std(), rel=1e-4)
+
+
+def column_std(folder: Path) -> float:
+    """The deviation of ``n``, asked as a target so that it is not taken for an id."""
+    return float(column(preview(folder, "statistics", target="n"), "x.csv", "n").std or 0)
+
+
 @pytest.mark.parametrize(
     ("text", "rows"),
     [
