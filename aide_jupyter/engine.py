@@ -27,6 +27,7 @@ from .sandbox.outcome import CellRun, check_program
 from .search.operators import assignment, attempt
 from .state import Candidate
 from .steering import Cancelled, Leaving, Parts
+from .task import Attempt
 from .untrusted import Untrusted
 
 T = TypeVar("T")
@@ -146,18 +147,22 @@ class Engine(Directed):
         except Cancelled as why:
             self._no_program(node, f"The run was stopped before a program was written: {why}.", r.SYSTEM)
         else:
-            shown = "" if work.parent is None else work.parent.output
-            self._proposed(node, program, author, shown)
+            parent = () if work.parent is None else (work.parent,)
+            self._proposed(node, program, author, (*parent, *work.fixes, *work.others))
 
-    def _proposed(self, node: Candidate, program: Program, author: r.Actor, shown: str) -> None:
-        """Record the program. One that holds a secret is refused: only its hash and the reason are recorded."""
+    def _proposed(self, node: Candidate, program: Program, author: r.Actor, shown: tuple[Attempt, ...]) -> None:
+        """Record the program. One that holds a secret is refused: only its hash and the reason are recorded.
+
+        ``shown`` are the candidates that the author was shown; what is suspicious about them taints the program.
+        """
         code = clean(program.code)
         if secret := self.parts.redactor.contains_secret(code):
             digest = r.sha256_text(code)
             why = f"The program (sha256 {digest}) holds the value of the secret {secret}. It was refused."
             return self._no_program(node, why, author)
-        inherited = () if node.parent is None else self.state.candidates[node.parent].tainted
-        reasons = (*self.parts.preview_taints, *inherited, *Untrusted(shown, "program output").taints())
+        inherited = [reason for one in shown for reason in self.state.candidates[one.id].tainted]
+        printed = [reason for one in shown for reason in Untrusted(one.output, "program output").taints()]
+        reasons = (*self.parts.preview_taints, *inherited, *printed)
         body = r.Proposed(
             candidate=node.id,
             plan=self.recording.text(program.plan),

@@ -315,8 +315,8 @@ Output = Annotated[StreamOutput | TextOutput | ImageOutput | ErrorOutput, Field(
 
 
 class Claimed(Model):
-    """Whatever came out of the kernel; a kernel can forge all of it. ``metric`` is the last finite
-    ``Validation metric:`` in the whole output; ``metric_text`` what stood there, also where it is not a number.
+    """Whatever came out of the kernel; a kernel can forge all of it. ``metric`` is the last
+    ``Validation metric:`` in the whole output, None where that is no finite number; ``metric_text`` what stood there.
     ``truncated`` counts the bytes of output that were not kept, ``masks`` the secrets that were masked."""
 
     reply: Literal["ok", "error", "none"] = "none"

@@ -73,7 +73,8 @@ class Assignment:
 
     ``parent`` is what is improved or debugged. ``fixes`` are the failed fixes before it, oldest first (debug only).
     ``others`` are further solutions to combine (ensemble only). ``families`` are the model families that drafts have
-    already used, so that the next draft differs. ``hints`` are a person's words, newest last.
+    already used, so that the next draft differs; ``drafts_ahead`` counts those that other workers are writing now.
+    ``hints`` are a person's words, newest last.
     """
 
     candidate: str
@@ -86,6 +87,7 @@ class Assignment:
     memory: tuple[Memory, ...] = ()
     families: tuple[str, ...] = ()
     hints: tuple[str, ...] = ()
+    drafts_ahead: int = 0
 
 
 def new_run_id(now: datetime) -> str:

@@ -143,6 +143,12 @@ def author_messages(
         "seed": settings.seed,
         "families_used": [shown(name, 40, "model family", one_line=True) for name in assignment.families[-FAMILIES:]],
     }
+    told = _TODO[assignment.operator]
+    if assignment.drafts_ahead:
+        todo["drafts_ahead"] = assignment.drafts_ahead
+        told += (
+            f" {assignment.drafts_ahead} more drafts are being written now: choose a less obvious family."
+        )
     if assignment.parent is not None:
         todo["parent"] = assignment.parent.id
         todo["parent_score"] = assignment.parent.value

@@ -56,6 +56,7 @@ def assignment(state: RunState, candidate: str, read: Read) -> Assignment:
         others=tuple(attempt(one, read) for one in others),
         memory=tuple(_memory_line(one, read) for one in _remembered(state, node, told)),
         families=tuple(_families(state, read)) if node.operator == "draft" else (),
+        drafts_ahead=_drafts_ahead(state, node) if node.operator == "draft" else 0,
         hints=tuple(hint[:WORDS_CHARS] for hint in state.hints[-HINTS:]),
     )
 
@@ -72,6 +73,17 @@ def attempt(node: Candidate, read: Read) -> Attempt:
         failed=node.failed,
         summary=_summary(node, read),
     )
+
+
+def story(state: RunState, read: Read, most: int = 2 * MEMORY_LINES) -> tuple[Memory, ...]:
+    """The run in at most ``most`` lines, for its report: the best candidates and the newest, oldest first."""
+    best = _usable(state, (one for _, _, one in state.ranking[: most // 2]))
+    newest = _usable(state, islice(reversed(state.candidates), most))
+    kept = {one.id: one for one in best}
+    for one in newest:
+        if len(kept) < most:
+            kept[one.id] = one
+    return tuple(_memory_line(one, read) for one in sorted(kept.values(), key=lambda one: one.number))
 
 
 def _fix(node: Candidate, read: Read) -> Attempt:
@@ -174,6 +186,12 @@ def _families(state: RunState, read: Read) -> list[str]:
         if code and (name := stored_family(code, read)) and len(found) < FAMILIES:
             found[name] = None
     return list(reversed(found))
+
+
+def _drafts_ahead(state: RunState, node: Candidate) -> int:
+    """How many earlier drafts have no program yet, so that nobody can tell their families."""
+    others = map(state.candidates.__getitem__, state.unfinished)
+    return sum(one.operator == "draft" and one.stage == "chosen" and one.number < node.number for one in others)
 
 
 def _cut(text: str, head: int, tail: int) -> str:

@@ -61,7 +61,7 @@ def test_house_prices_end_with_the_tenth_program_as_best_and_two_failed(aide: Ai
     assert solution.metadata.kernelspec.name == "python3"
     joined = "\n".join(cell.source for cell in solution.cells if cell.cell_type == "code")
     assert joined.strip() == (SHARED / "bench" / "programs" / "10.py").read_text().strip()
-    assert "reproduced" in solution.cells[0].source
+    assert "| Reproduced | yes" in solution.cells[0].source
     assert (aide.run / "best" / "submission.csv").read_text().startswith("Id,SalePrice")
     assert "c0010" in aide("report", result["run"]).out
     assert result["run"] in aide("list").out
