@@ -68,15 +68,15 @@ def copy(found: Found, target: Path, stop: Stop | None = None) -> Stored:
     OSError
         Where it cannot be read.
     """
-    return _steady(found, lambda source: _copy(source, target, stop))
+    return _steady(found, target, lambda source: _copy(source, target, stop))
 
 
 def digest(found: Found, stop: Stop | None = None) -> Stored:
     """Hash a file of the walk without copying it. Raises as :func:`copy`."""
-    return _steady(found, lambda source: _pump(source, None, os.fstat(source).st_size, stop))
+    return _steady(found, None, lambda source: _pump(source, None, os.fstat(source).st_size, stop))
 
 
-def _steady(found: Found, work: Callable[[int], Stored]) -> Stored:
+def _steady(found: Found, target: Path | None, work: Callable[[int], Stored]) -> Stored:
     for _ in range(2):
         source = found.open()
         try:
@@ -87,6 +87,8 @@ def _steady(found: Found, work: Callable[[int], Stored]) -> Stored:
             os.close(source)
         if stored.bytes == before.st_size and _face(before) == _face(after):
             return stored
+        if target is not None:
+            target.unlink()
     raise AideError(
         f"The data file {visible(found.path)} changed while it was read, twice.",
         "Wait until whatever writes it is done, or take it out of the data folder.",
@@ -98,7 +100,6 @@ def _face(status: os.stat_result) -> tuple[int, int, int]:
 
 
 def _copy(source: int, target: Path, stop: Stop | None) -> Stored:
-    target.unlink(missing_ok=True)
     try:
         descriptor = create(target)
         try:
@@ -125,9 +126,9 @@ def _clone(source: int, target: int) -> bool:
 
 def _pump(source: int, target: int | None, size: int, stop: Stop | None) -> Stored:
     """Read ``size`` bytes and one more try, hash them, and write them with holes where they are zeros."""
-    sha256, done, buffer = hashlib.sha256(), 0, bytearray(BLOCK)
+    sha256, done, buffer = hashlib.sha256(), 0, bytearray(min(BLOCK, size + 1))
     view = memoryview(buffer)
-    while count := os.readv(source, [view[: min(BLOCK, size - done + 1)]]):
+    while count := os.readv(source, [view[: size - done + 1]]):
         block = view[:count]
         sha256.update(block)
         done += count
