@@ -1,1 +1,5 @@
-"""Widgets for notebooks: the tree of a run."""
+"""Widgets for notebooks: :class:`TreeView`, the tree of a run."""
+
+from .tree import TreeView
+
+__all__ = ["TreeView"]
