@@ -266,6 +266,7 @@ class Engine(Directed):
         self, node: Candidate, cells: Sequence[str], purpose: r.Purpose, metric: MetricReader
     ) -> CellRun:
         """One execution. ``started`` is on disk before the code is sent, and names the code that was decided on."""
+        self.parts.check_data()
         kernel = await self.parts.pool.acquire()
         self._kernels[node.id] = kernel
         try:

@@ -8,6 +8,7 @@ import getpass
 import json
 import os
 import shutil
+import stat
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field
@@ -218,6 +219,8 @@ async def _prepare(
     pool = Pool(Kernels(folder / "kernels", view.root, view.links, limits), size=settings.workers)
     stack.push_async_callback(pool.close)
     await pool.start()
+    for note in view.notes:
+        opening.tell(note)
     opening.tell("Measuring the data")
     preview = None
     if settings.data_preview:
@@ -269,6 +272,7 @@ async def _owned(
         preview_taints=() if preview is None else tuple(f"{taint.why} ({taint.where})" for taint in preview.taints),
         packages=importable(),
         test_rows=_has_test_rows(prepared.view.root),
+        check_data=prepared.view.check_links,
         can_ask=opening.can_ask,
         on_output=opening.on_output,
     )

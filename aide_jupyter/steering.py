@@ -39,7 +39,8 @@ class Cancelled(Exception):
 class Parts:
     """What a run works with; :mod:`aide_jupyter.opening` puts it together.
 
-    ``can_ask`` says whether there is anybody to ask: a terminal or a page. ``preview`` is JSON-able.
+    ``can_ask`` says whether there is anybody to ask: a terminal or a page. ``preview`` is JSON-able. ``check_data``
+    raises where the data is no longer what it was.
     """
 
     folder: Path
@@ -56,6 +57,7 @@ class Parts:
     packages: tuple[str, ...] = ()
     test_rows: bool | None = None
     can_ask: bool = False
+    check_data: Callable[[], None] = field(default=lambda: None)
     on_output: Callable[[str, int, str], None] = field(default=lambda candidate, offset, text: None)
 
 
