@@ -25,7 +25,8 @@ PICTURE_BYTES = 8 << 20
 _DISPLAYS = 200
 _LINE_CHARS = 64 << 10
 _PIECE_CHARS = 4 << 10
-_ERROR_CHARS = 64 << 10
+_SHORT_CHARS = 64 << 10
+"""Characters kept of one displayed value, and of an exception's message and traceback."""
 
 OnOutput = Callable[[int, str], None]
 """Called with the number of characters that came before, and the new ones."""
@@ -70,19 +71,20 @@ class Capture:
 
     def show(self, shown: Shown) -> None:
         """Take a displayed value. One over the limits is counted as left out."""
-        size, chars = len(shown.png or b""), len(shown.text)
-        self._displays += 1
-        self._displayed_chars += chars
-        self._pictures += shown.png is not None
-        self._picture_bytes += size
+        text, size = _shortened(shown.text), len(shown.png or b"")
+        pictures = shown.png is not None
         if (
-            self._displays > _DISPLAYS
-            or self._displayed_chars > KEPT_CHARS
-            or (shown.png is not None and (self._pictures > PICTURES or self._picture_bytes > PICTURE_BYTES))
+            self._displays >= _DISPLAYS
+            or self._displayed_chars + len(text) > KEPT_CHARS
+            or (pictures and (self._pictures >= PICTURES or self._picture_bytes + size > PICTURE_BYTES))
         ):
-            self.truncated += size + chars
+            self.truncated += size + len(shown.text)
             return
-        (self._head if self._room else self._tail).append(shown)
+        self._displays += 1
+        self._displayed_chars += len(text)
+        self._pictures += pictures
+        self._picture_bytes += size
+        (self._head if self._room else self._tail).append(Shown(text, shown.png))
 
     def fail(self, failure: Failure) -> None:
         """Take the exception that ended the cell."""
@@ -178,7 +180,7 @@ def _displayed(shown: Shown) -> list[RawOutput]:
 
 
 def _shortened(text: str) -> str:
-    if len(text) <= _ERROR_CHARS:
+    if len(text) <= _SHORT_CHARS:
         return text
-    half = _ERROR_CHARS // 2
+    half = _SHORT_CHARS // 2
     return f"{text[:half]}\n[{len(text) - 2 * half} characters were not kept]\n{text[-half:]}"

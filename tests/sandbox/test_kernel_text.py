@@ -97,6 +97,15 @@ def test_what_was_displayed_is_kept_in_its_place():
     assert kinds == [StreamOutput, TextOutput, StreamOutput, ErrorOutput]
 
 
+def test_a_displayed_value_too_long_is_shortened_and_later_ones_are_kept():
+    capture = Capture()
+    for text in ("x" * 1_000_000, "small"):
+        capture.show(Shown(text, None))
+    first, second = (str(item.text) for item in capture.outputs())
+    assert len(first) < 70_000 and "characters were not kept" in first
+    assert second == "small"
+
+
 def test_a_view_hears_everything_with_its_offset_and_the_metric_reader_whole_lines():
     heard: list[tuple[int, str]] = []
     read: list[str] = []
