@@ -5,28 +5,48 @@ PYTHON ?= python3
 BIN := .venv/bin
 READY := .venv/.ready
 SYSTEM := .venv/.system
+FRONT := aide_jupyter/labextension/package.json
+SOURCES := package.json tsconfig.json $(shell find labextension/src labextension/style schema -type f) aide_jupyter/widgets/tree.js
+PYTEST := $(BIN)/python -m pytest -q -o faulthandler_timeout=240
 
-.PHONY: demo test lint clean
+.PHONY: demo lab test lint screenshots clean
 
 demo: $(READY) $(SYSTEM)
 	$(BIN)/jupyter aide demo
 
-test: $(READY) $(SYSTEM) lint
-	$(BIN)/python -m pytest -q -o faulthandler_timeout=240
+lab: $(READY) $(SYSTEM) $(FRONT)
+	$(BIN)/jupyter lab
+
+# The server's tests need an event loop of their own, and so does the browser: three runs.
+test: $(READY) $(SYSTEM) $(FRONT) lint
+	npm run --silent test
+	$(PYTEST) --ignore=tests/server --ignore=tests/ui
+	$(PYTEST) -p pytest_jupyter.jupyter_server tests/server
+	$(PYTEST) tests/ui
 
 lint: $(READY)
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
+	npm run --silent lint
+
+# Writes docs/screenshots/*.png, by the browser tests that come past each state.
+screenshots: $(READY) $(SYSTEM) $(FRONT)
+	AIDE_SCREENSHOTS=docs/screenshots $(PYTEST) tests/ui -m screenshots
 
 $(READY): pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "aide-jupyter needs Python 3.11 or newer: set PYTHON=/path/to/python3.11"; exit 1; }
 	test -x $(BIN)/python || $(PYTHON) -m venv .venv || { rm -rf .venv; echo "python3 -m venv failed: install python3-venv"; exit 1; }
+	@node -e 'const [a, b] = process.versions.node.split("."); process.exit(+a > 20 || (+a === 20 && +b >= 19) ? 0 : 1)' 2>/dev/null && command -v npm >/dev/null || { echo "Building the front end needs Node 20.19 or newer, with npm. (An installed wheel needs neither.)"; exit 1; }
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[test]'
-	touch $@
+	PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/jupyter-builder develop --overwrite .
+	touch $@ $(FRONT)
+
+$(FRONT): $(SOURCES) | $(READY)
+	PATH="$(CURDIR)/$(BIN):$$PATH" npm run --silent build:prod
 
 $(SYSTEM): system-packages.txt | $(READY)
 	@./system-packages.sh $< && touch $@
 
 clean:
-	rm -rf .venv .mypy_cache .pytest_cache .ruff_cache dist
+	rm -rf .venv .mypy_cache .pytest_cache .ruff_cache dist node_modules labextension/lib aide_jupyter/labextension

@@ -17,3 +17,7 @@ def __getattr__(name: str) -> Any:
 
         return getattr(experiment, name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+def _jupyter_labextension_paths() -> list[dict[str, str]]:
+    return [{"src": "labextension", "dest": "aide-jupyter"}]
