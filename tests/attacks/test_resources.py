@@ -209,3 +209,32 @@ print('Validation metric: 0.875')
 def test_a_single_line_of_five_megabytes_is_no_obstacle(attack):
     result = attack("print('x' * 5_000_000)\nprint('Validation metric: 2')")
     assert (result.status, result.metric) == ("ok", "2.0")
+
+
+def test_raw_frames_without_end_on_the_kernels_own_sockets_cost_the_host_little(attack):
+    """The program writes past its kernel's library, onto the connections themselves: one message that never ends."""
+    program = """
+import os, socket, stat, struct, time
+frame = b'\\x03' + struct.pack('>Q', 1 << 20) + bytes(1 << 20)
+ends = []
+for number in range(3, 200):
+    try:
+        if stat.S_ISSOCK(os.fstat(number).st_mode):
+            ends.append(socket.socket(fileno=os.dup(number)))
+    except OSError:
+        pass
+deadline, sent = time.monotonic() + 4, 0
+while time.monotonic() < deadline:
+    for end in ends:
+        try:
+            end.setblocking(False)
+            sent += end.send(frame)
+        except OSError:
+            pass
+print(len(ends), 'sockets')
+"""
+    before = _peak()
+    result = attack(program, limits={"seconds": 30})
+    assert result.status in {"limit", "died", "error"}
+    assert result.seconds < 20
+    assert _peak() - before < 100 << 20

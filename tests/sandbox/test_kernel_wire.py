@@ -140,8 +140,8 @@ def test_a_link_and_a_file_are_no_sockets():
             server = await asyncio.start_unix_server(_hang_up, Path(folder) / "real")
             (Path(folder) / "link").symlink_to("real")
             (Path(folder) / "file").touch()
-            for name in ("link", "file", "missing"):
-                with pytest.raises(WireError):
+            for name, why in (("link", "not a socket"), ("file", "not a socket"), ("missing", "cannot be opened")):
+                with pytest.raises(WireError, match=why):
                     await Wire.connect(Path(folder) / name, "DEALER")
             await _closed(server)
 
