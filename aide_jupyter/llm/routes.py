@@ -82,6 +82,11 @@ async def route(
     return await wire.ask(lambda litellm: _found(litellm, model, base_url, given, environ))
 
 
+def key_variables() -> Mapping[str, str]:
+    """The well-known providers by litellm's names, and the environment variable that holds the key of each."""
+    return dict(_KEYS)
+
+
 def providers_with_keys(environ: Mapping[str, str]) -> tuple[str, ...]:
     """The well-known providers for which a key is set, by litellm's names."""
     return tuple(provider for provider, name in _KEYS.items() if environ.get(name))

@@ -216,7 +216,7 @@ def _provenance(picture: Picture, node: Candidate) -> Provenance:
         author=words.who(author),
         author_kind="unknown" if author is None else author.kind,
         model=words.line(node.model or "", "model"),
-        chosen_by=_chosen_by(node),
+        chosen_by=words.who(picture.trail.choosers.get(node.id)),
         proposed_at=node.times.get("proposed", ""),
         prompt_tokens=node.tokens.prompt,
         completion_tokens=node.tokens.completion,
@@ -231,10 +231,6 @@ def _provenance(picture: Picture, node: Candidate) -> Provenance:
         decided_purposes=() if decided is None else decided.purposes,
         reason_shown="" if decided is None else words.long(decided.reason, "reason", 4000),
     )
-
-
-def _chosen_by(node: Candidate) -> str:
-    return f"an edit of {node.edit_of}" if node.edit_of is not None else node.operator
 
 
 def _facts(picture: Picture, node: Candidate) -> Iterator[Fact]:

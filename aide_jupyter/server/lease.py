@@ -31,6 +31,7 @@ class Kept(Model):
 
     epoch: int = Field(0, ge=0)
     tab: str | None = None
+    written: int = -1
 
 
 @dataclass(frozen=True)
@@ -43,7 +44,7 @@ class Told:
 
 
 class Lease:
-    """The lease of one run's notebook.
+    """The lease of one run's notebook. ``written_seq`` is the record up to which the holder has written.
 
     Parameters
     ----------
@@ -62,13 +63,14 @@ class Lease:
         self._until: float | None = None
         self.epoch = 0 if kept is None else kept.epoch
         self.holder = None if kept is None else kept.tab
+        self.written_seq = -1 if kept is None else kept.written
         if self.holder is not None:
             self._until = clock() + START_SECONDS
 
     @property
     def kept(self) -> Kept:
         """What to keep for the next start of the server."""
-        return Kept(epoch=self.epoch, tab=self.holder)
+        return Kept(epoch=self.epoch, tab=self.holder, written=self.written_seq)
 
     @property
     def free(self) -> bool:
@@ -124,10 +126,13 @@ class Lease:
             return told
         return [*told, *self._pass_on()]
 
-    def may_write(self, tab: str, epoch: int) -> bool:
-        """Whether what this tab says it has written counts."""
-        self._lapse_if_due()
-        return self.holder == tab and self.epoch == epoch
+    def written(self, tab: str, epoch: int, seq: int) -> list[Told]:
+        """This tab says that the file now shows the run up to a record. Under an older epoch that does not count."""
+        told = self.lapse()
+        if self.holder == tab and self.epoch == epoch:
+            self.written_seq = seq
+            return told
+        return [*told, Told(tab, "revoked")]
 
     def lapse(self) -> list[Told]:
         """Let the lease go whose time has run out. To be called when :attr:`lapses_in` is over."""
@@ -155,5 +160,5 @@ class Lease:
     def _give(self, tab: str) -> Told:
         """The file, or another page, may be further than this page: it puts the two together before it writes."""
         self.epoch += 1
-        self.holder, self._until = tab, None
+        self.holder, self._until, self.written_seq = tab, None, -1
         return Told(tab, "granted", reconcile=True)

@@ -295,7 +295,7 @@ class RunState(Model):
     mode: ReviewMode
     modes: tuple[ReviewMode, ...]
     metric: str
-    direction: Direction
+    direction: Direction | None
     direction_words: str
     elapsed_seconds: float
     ticking: bool

@@ -47,7 +47,7 @@ class Places:
         inside = [folder for folder in allowed if path.is_relative_to(folder)]
         if not inside:
             raise BadRequest(
-                f"The data folder “{named}” lies outside the folders that may hold data.", self._data_advice()
+                f"The data folder “{named}” lies outside the folders that may hold data.", self.data_words()
             )
         if not any(self._plain(path, folder) for folder in inside):
             raise BadRequest(f"The data folder “{named}” is hidden, or in a hidden folder.", "Choose another one.")
@@ -85,7 +85,8 @@ class Places:
     def _plain(self, path: Path, folder: Path) -> bool:
         return self.hidden or not any(part.startswith(".") for part in path.relative_to(folder).parts)
 
-    def _data_advice(self) -> str:
+    def data_words(self) -> str:
+        """Where data may be."""
         if not self.data_roots:
             return (
                 "Choose one below the server's root, or ask the administrator to list its folder in AideApp.data_roots."

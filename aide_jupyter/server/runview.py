@@ -202,3 +202,54 @@ def _since(time: str) -> float:
         return max(0.0, (datetime.now(UTC) - datetime.fromisoformat(time)).total_seconds())
     except ValueError:
         return 0.0
+
+
+def unopened_state(run: str, goal: str, mode: r.ReviewMode, around: Around) -> m.RunState:
+    """A run that has no record yet: it is being prepared, or could not begin."""
+    now: ViewPhase = "preparing" if around.preparing else "failed"
+    problem = next(iter(around.problems), "it was stopped before it began")
+    empty = RunState()
+    return m.RunState(
+        version=__version__,
+        run=run,
+        seq=-1,
+        hash="",
+        title=words.first_line(goal, "goal"),
+        phase=now,
+        phase_words=around.preparing or words.phase(empty, now, problem),
+        preparing=around.preparing,
+        owner=around.owner if around.preparing else "nobody",
+        owner_words=words.OWNERS[around.owner if around.preparing else "nobody"],
+        actions=_actions(now, around.owner),
+        goal=words.long(goal, "goal"),
+        evaluation="",
+        facts=(),
+        mode=mode,
+        modes=around.modes,
+        metric="",
+        direction=None,
+        direction_words="",
+        elapsed_seconds=0.0,
+        ticking=False,
+        meters=(),
+        calls=0,
+        unknown_cost_calls=0,
+        best=None,
+        partial=False,
+        nodes=(),
+        candidates=0,
+        failed=0,
+        points=(),
+        waiting=(),
+        hints=(),
+        limits_reached=(),
+        problems=tuple(around.problems),
+        events=(),
+        folder=around.places.shown(around.entry.folder),
+        notebook=None,
+        key="",
+        created=around.entry.created,
+        closed_why="",
+        report=None,
+        solution=None,
+    )
