@@ -21,15 +21,15 @@ from jupyter_client.connect import KernelConnectionInfo
 from ..errors import AideError, Refused
 from ..records import Model
 from .interpreter import interpreter
-from .jail import Jail, backend, launch
+from .jail import BACKENDS, PROGRAMS, Jail, backend, launch
 from .policy import UIDS, JailSpec
 from .processes import children
 from .seccomp import seccomp_filter
 from .supervisor import SUPERVISOR
 from .uids import take_uid
 
-OLDEST_FIREJAIL = (0, 9, 72)
-"""The oldest version that was measured; older ones lack restrict-namespaces or ipc-namespace."""
+OLDEST = {"firejail": (0, 9, 72), "bubblewrap": (0, 8, 0)}
+"""The oldest versions that were measured. Older firejails lack restrict-namespaces or ipc-namespace."""
 ANSWER_SECONDS = 60.0
 KERNEL_THREADS = ("kthreadd", "ksoftirqd", "kworker", "rcu_sched", "rcu_bh")
 """By these among the first ten processes firejail tells a machine from a container."""
@@ -64,7 +64,9 @@ async def doctor(name: str = "firejail") -> Report:
 
     Raises nothing for a machine that lacks something: each check says what it saw.
     """
-    checks = [_system(), _program(name), _place(), _python()]
+    checks = [_system(), _program(name), _python()]
+    if name == "firejail":
+        checks.append(_place())
     if os.geteuid() == 0:
         checks.append(_uids())
     checks.append(_processes())
@@ -91,14 +93,15 @@ def _program(name: str) -> Check:
         backend(name)
     except Refused as error:
         return _check(name, ok=False, detail=error.message, advice=error.advice)
-    path = shutil.which("firejail", path="/usr/local/bin:/usr/bin:/bin") or ""
+    path = shutil.which(BACKENDS[name][1], path=PROGRAMS) or ""
     version = _version(path)
     detail = f"{path}, version {'.'.join(map(str, version)) or 'unknown'}"
-    if version and version < OLDEST_FIREJAIL:
-        wanted = ".".join(map(str, OLDEST_FIREJAIL))
-        return _check(name, ok=False, detail=detail, advice=f"Install firejail {wanted} or later.")
+    if version and version < OLDEST[name]:
+        wanted = ".".join(map(str, OLDEST[name]))
+        return _check(name, ok=False, detail=detail, advice=f"Install {name} {wanted} or later.")
     state = Path(path).stat()
-    if os.geteuid() != 0 and not (state.st_mode & stat.S_ISUID and state.st_uid == 0):
+    needs_setuid = name == "firejail" and os.geteuid() != 0
+    if needs_setuid and not (state.st_mode & stat.S_ISUID and state.st_uid == 0):
         return _check(
             name=name,
             ok=False,
@@ -111,7 +114,7 @@ def _program(name: str) -> Check:
 def _version(path: str) -> tuple[int, ...]:
     with contextlib.suppress(OSError, subprocess.TimeoutExpired):
         said = subprocess.run([path, "--version"], capture_output=True, text=True, timeout=10, check=False).stdout
-        if found := re.search(r"version (\d+)\.(\d+)\.(\d+)", said):
+        if found := re.search(r"(?:version|bubblewrap) (\d+)\.(\d+)\.(\d+)", said):
             return tuple(int(part) for part in found.groups())
     return ()
 

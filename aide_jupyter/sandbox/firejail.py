@@ -27,6 +27,22 @@ SPECIAL = '#,*?[]{};&!<>%^|`"\\\n\r\t'
 LONGEST_TIMEOUT = 99 * 3600 + 59 * 60 + 59
 """firejail 0.9.72 takes two digits of hours."""
 
+ETC = (
+    "alternatives",
+    "fonts",
+    "group",
+    "hosts",
+    "ld.so.cache",
+    "ld.so.conf",
+    "ld.so.conf.d",
+    "localtime",
+    "mime.types",
+    "nsswitch.conf",
+    "passwd",
+    "timezone",
+)
+"""All of /etc that a kernel sees."""
+
 STATIC = """\
 quiet
 deterministic-exit-code
@@ -54,8 +70,7 @@ x11 none
 machine-id
 rmenv JPY_PARENT_PID
 hostname aide
-private-etc alternatives,fonts,group,hosts,ld.so.cache,ld.so.conf,ld.so.conf.d,localtime,mime.types,nsswitch.conf,passwd,timezone
-"""  # noqa: E501
+"""
 
 # Beyond firejail's own list. clone3 is left to restrict-namespaces, which answers that it does not exist: glibc then
 # makes threads with clone. The probe puts a filter of ours on top: firejail ignores names younger than it.
@@ -133,7 +148,7 @@ def hide_the_rest(plan: Plan) -> Iterable[str]:
 
 def profile(plan: Plan) -> str:
     """The profile's text."""
-    lines = [STATIC + f"seccomp {SYSCALLS}"]
+    lines = [STATIC + f"private-etc {','.join(ETC)}", f"seccomp {SYSCALLS}"]
     if plan.drop:
         # The probe needs these three to become the kernel's uid; it gives them up, and proves it, before the kernel.
         lines += ["caps.keep setuid,setgid,setpcap"]

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import fcntl
 import json
 import os
 import secrets
@@ -17,13 +18,15 @@ import socket
 import stat
 import subprocess
 import tempfile
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 from jupyter_client.connect import write_connection_file
 
 from ..errors import Refused
+from .bubblewrap import Bubblewrap
 from .canary import canaries
 from .firejail import Firejail
 from .interpreter import FLAGS, interpreter
@@ -43,6 +46,14 @@ START_SECONDS = 60.0
 BOOTSTRAP = "import sys;exec(sys.stdin.buffer.read())"
 """The probe comes as text on standard input, so that no file of it has to be seen in the jail."""
 SHARED_MEMORY = "/dev/shm"  # noqa: S108  the jail's own, on a file system of its own
+BACKENDS: dict[str, tuple[Callable[[str], Backend], str]] = {
+    "firejail": (Firejail, "firejail"),
+    "bubblewrap": (Bubblewrap, "bwrap"),
+}
+"""Each backend, and its program."""
+SEALS = fcntl.F_SEAL_WRITE | fcntl.F_SEAL_GROW | fcntl.F_SEAL_SHRINK | fcntl.F_SEAL_SEAL
+PROGRAMS = "/usr/local/bin:/usr/bin:/bin"
+"""Where the programs of backends are looked for, whatever ``PATH`` says."""
 PORTS = ("shell", "iopub", "stdin", "hb", "control")
 DOCTOR = "Run `jupyter aide doctor` to see what is missing on this machine."
 
@@ -55,12 +66,13 @@ def backend(name: str) -> Backend:
     errors.Refused
         Where there is no such backend, or its program is not installed. There is no other to fall back to.
     """
-    if name != "firejail":
-        raise Refused(f"There is no sandbox backend called {name!r}.", "Set the backend to firejail.")
-    program = shutil.which("firejail", path="/usr/local/bin:/usr/bin:/bin")
+    if name not in BACKENDS:
+        raise Refused(f"There is no sandbox backend called {name!r}.", f"Set it to {' or '.join(BACKENDS)}.")
+    make, command = BACKENDS[name]
+    program = shutil.which(command, path=PROGRAMS)
     if program is None:
-        raise Refused("firejail is not installed, so no program can be contained.", "Install it: apt install firejail")
-    return Firejail(program)
+        raise Refused(f"{name} is not installed, so no program can be contained.", f"Install it: apt install {name}")
+    return make(program)
 
 
 @dataclass
@@ -173,13 +185,11 @@ async def _start(attempt: Attempt, builder: Backend) -> Jail:
     plan = attempt.plan
     inner = [interpreter().executable, "-I", "-c", BOOTSTRAP]
     command = builder.command(plan, inner, attempt.scratch)
-    with (
-        tempfile.TemporaryFile() as payload,
-        tempfile.TemporaryFile() as errors,
-        socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as listener,
-    ):
-        payload.write(attempt.payload())
-        payload.seek(0)
+    with contextlib.ExitStack() as opened:
+        payload = opened.enter_context(_sealed(attempt.payload()))
+        listener = opened.enter_context(socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET))
+        errors, writable = os.pipe()
+        opened.callback(os.close, writable)
         listener.bind(str(attempt.report))
         attempt.report.chmod(0o600)
         if plan.drop:
@@ -190,7 +200,7 @@ async def _start(attempt: Attempt, builder: Backend) -> Jail:
             command,
             stdin=payload,
             stdout=subprocess.DEVNULL,
-            stderr=errors,
+            stderr=writable,
             env=plan.environment,
             cwd="/",
             # No terminal, and no signal to the server's group reaches it.
@@ -200,6 +210,7 @@ async def _start(attempt: Attempt, builder: Backend) -> Jail:
             jail = await _prove(attempt, launcher, listener, errors)
         except BaseException:
             end_launcher(launcher)
+            os.close(errors)
             raise
         finally:
             attempt.report.unlink(missing_ok=True)
@@ -211,7 +222,7 @@ async def _start(attempt: Attempt, builder: Backend) -> Jail:
     return jail
 
 
-async def _prove(attempt: Attempt, launcher: subprocess.Popen[bytes], listener: socket.socket, errors: Any) -> Jail:
+async def _prove(attempt: Attempt, launcher: subprocess.Popen[bytes], listener: socket.socket, errors: int) -> Jail:
     """Wait for the probe's report, judge the probe from outside, and say go."""
     loop = asyncio.get_running_loop()
     accepting = asyncio.ensure_future(loop.sock_accept(listener))
@@ -244,6 +255,7 @@ async def _prove(attempt: Attempt, launcher: subprocess.Popen[bytes], listener: 
                 init=init,
                 kernel_pid=pid,
                 tmpfs=tuple(descriptors),
+                errors=errors,
                 on_death=attempt.uid.release if attempt.uid else _nothing,
             )
             descriptors = []
@@ -266,10 +278,23 @@ def _nothing() -> None:
     """An ordinary user's jail holds no uid."""
 
 
-def _refusal(launcher: subprocess.Popen[bytes], errors: Any, *, ended: bool) -> Refused:
+def _sealed(data: bytes) -> BinaryIO:
+    """Bytes as an open file that nobody can change: a jail's init holds it, and a program may open what its init holds
+    where it has the same uid and the backend does not forbid it."""
+    descriptor = os.memfd_create("probe", os.MFD_CLOEXEC | os.MFD_ALLOW_SEALING)
+    os.write(descriptor, data)
+    fcntl.fcntl(descriptor, fcntl.F_ADD_SEALS, SEALS)
+    os.lseek(descriptor, 0, os.SEEK_SET)
+    return os.fdopen(descriptor, "rb")
+
+
+def _refusal(launcher: subprocess.Popen[bytes], errors: int, *, ended: bool) -> Refused:
     """What a launch that never reported says about itself."""
-    errors.seek(0)
-    text = errors.read(65536).decode("utf-8", "replace").strip()
+    os.set_blocking(errors, False)
+    try:
+        text = os.read(errors, 65536).decode("utf-8", "replace").strip()
+    except BlockingIOError:
+        text = ""
     for line in text.splitlines():
         if line.startswith("aide-refused "):
             failed = json.loads(line.removeprefix("aide-refused "))

@@ -74,6 +74,7 @@ class Jail:
         init: Process,
         kernel_pid: int,
         tmpfs: tuple[int, ...],
+        errors: int,
         on_death: Callable[[], None],
     ) -> None:
         self.spec = spec
@@ -88,6 +89,9 @@ class Jail:
         self._launcher = launcher
         self._pidfd: int | None = os.pidfd_open(init.pid)
         self._tmpfs = tmpfs
+        # The reading end of the launcher's standard error: never read again, and open so that a last word of the
+        # launcher's does not end it with a signal. What is written there is bounded by the pipe.
+        self._errors = errors
         self._on_death = on_death
         self._killed = False
         self._holds_uid = True
@@ -130,13 +134,31 @@ class Jail:
         """Whether the namespace still exists."""
         return self._pidfd is not None and is_alive(self._init)
 
+    @property
+    def kernel_ended(self) -> bool:
+        """Whether the kernel's own process has ended, whatever it has left behind."""
+        return not self.alive() or self._launcher.poll() is not None
+
     async def wait(self) -> int | None:
         """Wait until the namespace is empty, by itself or killed. Returns ``exit_status``. Can be awaited often."""
-        if self._pidfd is not None:
-            # The kernel ends an init only after every other process of its namespace.
-            await readable(self._pidfd)
+        while self._pidfd is not None and self.alive():
+            ending = [asyncio.ensure_future(readable(self._pidfd)), asyncio.ensure_future(_ended(self._launcher))]
+            try:
+                await asyncio.wait(ending, return_when=asyncio.FIRST_COMPLETED)
+            finally:
+                for task in ending:
+                    task.cancel()
+                await asyncio.gather(*ending, return_exceptions=True)
+            self._end_orphans()
         await self._ended()
         return self.exit_status
+
+    def _end_orphans(self) -> None:
+        """End what outlives the kernel's own process, a daemon say, where the backend does not do it by itself."""
+        with self._lock:
+            if self._pidfd is not None and self._launcher.poll() is not None and self.alive():
+                with contextlib.suppress(ProcessLookupError):
+                    signal.pidfd_send_signal(self._pidfd, signal.SIGKILL)
 
     async def kill(self) -> None:
         """Kill the namespace and wait until nothing of it is left; at most a few seconds. Harmless when it is dead."""
@@ -173,8 +195,8 @@ class Jail:
     async def _ended(self) -> None:
         """Reap the launcher, and release what the jail held. The launcher ends right after the namespace."""
         if self._launcher.poll() is None:
-            with contextlib.suppress(TimeoutError, ProcessLookupError):
-                await asyncio.wait_for(_ended(self._launcher.pid), KILL_SECONDS)
+            with contextlib.suppress(TimeoutError):
+                await asyncio.wait_for(_ended(self._launcher), KILL_SECONDS)
         if self._launcher.poll() is None:
             end_launcher(self._launcher)
         if self._pidfd is None or self.alive():
@@ -183,7 +205,7 @@ class Jail:
             os.close(self._pidfd)
             self._pidfd = None
             tmpfs, self._tmpfs = self._tmpfs, ()
-            for descriptor in tmpfs:
+            for descriptor in (*tmpfs, self._errors):
                 os.close(descriptor)
         SUPERVISOR.forget(self._init)
         if not self.survivors():
@@ -191,8 +213,11 @@ class Jail:
             self._on_death()
 
 
-async def _ended(pid: int) -> None:
-    descriptor = os.pidfd_open(pid)
+async def _ended(process: subprocess.Popen[bytes]) -> None:
+    """Wait until a child has ended, without reaping it."""
+    if process.poll() is not None:
+        return
+    descriptor = os.pidfd_open(process.pid)
     try:
         await readable(descriptor)
     finally:

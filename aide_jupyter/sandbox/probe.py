@@ -319,9 +319,9 @@ def main(expect: dict[str, Any]) -> NoReturn:
         if expect["drop"]:
             make_passable(expect["passages"])
             give_up_rights(expect["uid"])
-        check_rights(expect["uid"], expect["drop"])
         set_limits(expect["limits"])
         install_filter(bytes.fromhex(expect["filter"]))
+        check_rights(expect["uid"], expect["drop"])
         check_files(expect)
         check_network(expect)
         check_syscalls(expect["syscalls"])

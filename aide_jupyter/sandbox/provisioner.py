@@ -84,7 +84,7 @@ class SandboxProvisioner(KernelProvisionerBase):
         """None while the kernel lives, else its exit status. Called by the manager's ``is_alive``."""
         if self._jail is None:
             return 0
-        if self._jail.alive():
+        if not self._jail.kernel_ended:
             return None
         return await self._jail.wait() or 0
 

@@ -77,6 +77,9 @@ TABLE: dict[str, tuple[int, int, tuple[int, ...]]] = {
     "vmsplice": (278, 75, (-1, 0, 0, 0)),
 }
 CLONE = (56, 220)
+SOCKET = (41, 198)
+FAMILIES = (1, 2, 10)
+"""AF_UNIX, AF_INET and AF_INET6. Another is answered with EOPNOTSUPP: at EAFNOSUPPORT libzmq aborts."""
 
 
 def _architecture() -> tuple[int, int]:
@@ -108,6 +111,12 @@ def _instructions() -> Iterator[tuple[int, int, int, int]]:
         yield equal, 0, 1, (x86, generic)[column]
         # glibc makes threads with clone3, and falls back to clone only where it does not exist.
         yield answer, 0, 0, unknown if name == "clone3" else no
+    yield equal, 0, len(FAMILIES) + 3, SOCKET[column]
+    yield load, 0, 0, 16  # the low half of seccomp_data.args[0]: the family
+    for left, family in enumerate(reversed(FAMILIES), 1):
+        yield equal, len(FAMILIES) - left + 1, 0, family
+    yield answer, 0, 0, 0x00050000 | errno.EOPNOTSUPP
+    yield answer, 0, 0, allow
     yield equal, 1, 0, CLONE[column]
     yield answer, 0, 0, allow
     yield load, 0, 0, 16  # the low half of seccomp_data.args[0]: the flags

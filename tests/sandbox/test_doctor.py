@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import shutil
 
 import pytest
 
@@ -25,6 +26,18 @@ async def main():
     assert names[-4:] == ["jail", "kernel", "watcher", "end"]
     assert ("uids" in names) == server.root
     assert not any(check["advice"] for check in report["checks"])
+
+
+def test_the_other_backend_is_proven_in_the_same_way(server):
+    if shutil.which("bwrap") is None:
+        pytest.skip("bubblewrap is not installed")
+    report = server.run("""
+async def main():
+    from aide_jupyter.sandbox.doctor import doctor
+    return (await doctor("bubblewrap")).as_json()
+""")
+    assert report["ok"], report
+    assert report["checks"][1]["name"] == "bubblewrap" and "0.8" in report["checks"][1]["detail"]
 
 
 def failing() -> dict[str, str]:
