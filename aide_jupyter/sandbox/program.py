@@ -24,6 +24,9 @@ from .wire import MESSAGE_BYTES, MessageTooLong, Wire, WireError
 
 IDLE_SECONDS = 2.0
 """How long the server waits, after the reply, for the kernel to say that all it had to show was sent."""
+_DEATH_SECONDS = 8.0
+"""How long the jail of a kernel that has closed its sockets may take to end by itself and tell its exit status:
+firejail was seen to take 2 s. Where the kernel lives on without sockets, it is ended then."""
 _MESSAGE_COST = 1024
 """Bytes of output that a message counts as at the least, so that many small ones are not free."""
 _LAST_BYTES = 4 << 20
@@ -69,7 +72,7 @@ class ProgramRun:
         self._quiet = asyncio.Event()
         self._request = ""
         self._watchdog = Watchdog(channels.jail, limits, lambda limit: self.finish(End("limit", limit)))
-        self._began = 0.0
+        self._began = self._lost = 0.0
         self.captures: list[Capture] = []
         self.output_bytes = 0
         self.seconds = 0.0
@@ -89,7 +92,8 @@ class ProgramRun:
         if end.reply is None:
             self._quiet.set()
         if not self._end.done():
-            self.seconds = time.monotonic() - self._began if self._began else 0.0
+            over = self._lost if end.status == "died" and self._lost else time.monotonic()
+            self.seconds = over - self._began if self._began else 0.0
             self._end.set_result(end)
 
     async def to_the_end(self, cells: Sequence[str]) -> None:
@@ -148,7 +152,8 @@ class ProgramRun:
                 self.finish(End("limit", "output"))
                 return
             except WireError:
-                await asyncio.sleep(IDLE_SECONDS)  # a kernel that died closes its socket first
+                self._lost = time.monotonic()
+                await asyncio.sleep(_DEATH_SECONDS)
                 self.finish(End("died"))
                 return
             if reply.failure is not None:
