@@ -17,6 +17,8 @@ export default [
       parserOptions: { project: './labextension/tsconfig.lint.json' }
     },
     rules: {
+      // The model is needed at once: it tells of decisions that wait, whether or not the panel is open.
+      'jupyter/prefer-lazy-imports': 'off',
       '@typescript-eslint/no-explicit-any': 'error',
       '@typescript-eslint/no-floating-promises': 'error',
       '@typescript-eslint/no-namespace': 'off',

@@ -33,6 +33,7 @@ const printed = execFileSync(python, ['-m', 'aide_jupyter.server.schema'], {
   maxBuffer: 1 << 26
 });
 const { $defs } = untitled(JSON.parse(printed));
+$defs.JsonValue = { tsType: 'unknown' };
 for (const model of Object.values($defs)) {
   // What tells the members of a union apart is always there, with or without a default.
   const told = Object.keys(model.properties ?? {}).filter(name => 'const' in model.properties[name]);

@@ -1,10 +1,22 @@
-import { JupyterFrontEndPlugin } from '@jupyterlab/application';
+import { JupyterFrontEnd, JupyterFrontEndPlugin } from '@jupyterlab/application';
+import { IStateDB } from '@jupyterlab/statedb';
 
-const plugin: JupyterFrontEndPlugin<void> = {
-  id: 'aide-jupyter:plugin',
-  description: 'The side panel of aide-jupyter: runs, their candidates, and their review.',
+import { Api } from './api';
+import { Aide } from './model';
+import { IAide } from './tokens';
+
+const model: JupyterFrontEndPlugin<IAide> = {
+  id: 'aide-jupyter:model',
+  description: 'What the page knows of runs.',
   autoStart: true,
-  activate: () => undefined
+  provides: IAide,
+  optional: [IStateDB],
+  activate: (app: JupyterFrontEnd, memory: IStateDB | null) => {
+    const { serverSettings, events } = app.serviceManager;
+    const aide = new Aide(new Api(serverSettings), events, memory);
+    void app.restored.then(() => aide.begin());
+    return aide;
+  }
 };
 
-export default plugin;
+export default [model];

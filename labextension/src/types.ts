@@ -1,5 +1,6 @@
 /* Generated from aide_jupyter/server/models.py by `npm run types`. Change it there. */
 
+export type JsonValue = unknown;
 export type ControlRequest = Simple | Hint | SwitchMode | Branch | Propose;
 export type PageMessage = OpenMessage | TakeMessage | CloseMessage | WrittenMessage;
 export type ServerMessage = OutputMessage | LeaseMessage | HeadMessage;
@@ -226,9 +227,6 @@ export interface Cells {
 export interface Head {
   seq: number;
   hash: string;
-}
-export interface JsonValue {
-  [k: string]: unknown;
 }
 /**
  * One thing that doctor looked at.
