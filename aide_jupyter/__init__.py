@@ -11,6 +11,13 @@ __version__ = "0.1.0"
 __all__ = ["Experiment", "Solution", "__version__"]
 
 
+def _jupyter_server_extension_points() -> list[dict[str, Any]]:
+    """Called by Jupyter Server where the extension is enabled."""
+    from .server.app import AideApp
+
+    return [{"module": "aide_jupyter", "app": AideApp}]
+
+
 def __getattr__(name: str) -> Any:
     if name in ("Experiment", "Solution"):
         from . import experiment

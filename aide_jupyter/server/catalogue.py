@@ -94,8 +94,11 @@ def columns(places: Places, named: str) -> m.Columns:
     return m.Columns(path=places.shown(folder), tables=tuple(shown), target=guess_target(tables))
 
 
-async def model_list(caps: Caps, environ: Mapping[str, str] = os.environ) -> m.Models:
-    """The models that are allowed and whose key is set, and what to set for the others."""
+async def model_list(caps: Caps, environ: Mapping[str, str] = os.environ, *, name: str = "") -> m.Models:
+    """The models that are allowed and whose key is set, and what to set for the others; or one, by its name."""
+    if name:
+        known = (await model_view(name, environ),) if caps.allows_model(name) else ()
+        return m.Models(models=known, providers=(), any_allowed="*" in caps.models, allowed_words=_allowed(caps))
     ready = set(providers_with_keys(environ))
     named = [name for name in caps.models if not set("*?[") & set(name)]
     if ready:
@@ -103,21 +106,24 @@ async def model_list(caps: Caps, environ: Mapping[str, str] = os.environ) -> m.M
     names = dict.fromkeys([OFFLINE, *named])
     providers = [
         m.Provider(
-            name=name,
-            ready=name in ready,
+            name=one,
+            ready=one in ready,
             variable=variable,
-            advice="" if name in ready else _set_key(variable),
-            prefix=f"{name}/",
+            advice="" if one in ready else _set_key(variable),
+            prefix=f"{one}/",
         )
-        for name, variable in key_variables().items()
-        if caps.allows_model(f"{name}/")
+        for one, variable in key_variables().items()
     ]
     return m.Models(
-        models=tuple([await model_view(name, environ) for name in names if caps.allows_model(name)]),
+        models=tuple([await model_view(one, environ) for one in names if caps.allows_model(one)]),
         providers=tuple(providers),
         any_allowed="*" in caps.models,
-        allowed_words="" if "*" in caps.models else f"Allowed here: {', '.join(caps.models) or 'none'}.",
+        allowed_words=_allowed(caps),
     )
+
+
+def _allowed(caps: Caps) -> str:
+    return "" if "*" in caps.models else f"Allowed here: {', '.join(caps.models) or 'none'}."
 
 
 async def model_view(name: str, environ: Mapping[str, str] = os.environ) -> m.ModelView:

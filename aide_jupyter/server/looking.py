@@ -23,6 +23,8 @@ from .runview import Around
 
 T = TypeVar("T")
 READERS = 8
+DATA_READERS = 2
+"""Threads that wait for data to be read, which can take minutes, beside those for everything else."""
 _ADVICE = "Load the list of runs again."
 
 
@@ -45,10 +47,15 @@ class Looking:
         self._live: dict[str, LiveRun] = {}
         self._summaries: dict[str, tuple[object, RunSummary]] = {}
         self._threads = ThreadPoolExecutor(READERS, "aide-read")
+        self._data_threads = ThreadPoolExecutor(DATA_READERS, "aide-data")
 
     async def off_loop(self, work: Callable[[], T]) -> T:
         """Do something that blocks in a thread of this service's own, so that long preparations never delay it."""
         return await asyncio.get_running_loop().run_in_executor(self._threads, work)
+
+    async def off_data(self, work: Callable[[], T]) -> T:
+        """The same, for what reads a person's data."""
+        return await asyncio.get_running_loop().run_in_executor(self._data_threads, work)
 
     def live(self, run: str) -> LiveRun | None:
         """The run, where this server has begun it."""

@@ -84,7 +84,7 @@ class Runs(Looking):
             options = {**_EXAMPLE_DEFAULTS, **options, **_EXAMPLE_OPTIONS}
         options = self.caps.options(options)
         find_data = self._example if asked.example else partial(self._data, asked.data)
-        options["data"] = await self.off_loop(find_data)
+        options["data"] = await self.off_data(find_data)
         request = request_from_options({**options, "out": self.places.runs})
         run = new_run_id(datetime.now(UTC))
         live = self._new_live(run, request.goal, request.mode or "every", actor)
@@ -126,7 +126,8 @@ class Runs(Looking):
         await asyncio.gather(*(live.leave("the Jupyter server was stopped") for live in tuple(self._live.values())))
         await self.notebooks.close()
         self.sockets.close()
-        self._threads.shutdown(wait=False, cancel_futures=True)
+        for threads in (self._threads, self._data_threads):
+            threads.shutdown(wait=False, cancel_futures=True)
 
     def _new_live(self, run: str, title: str, mode: r.ReviewMode, actor: r.Actor) -> LiveRun:
         before = self._live.get(run)

@@ -52,7 +52,7 @@ class LiveSocket(ExtensionHandlerMixin, WebSocketMixin, WebSocketHandler, Jupyte
         self._may_write = False
 
     @ws_authenticated
-    async def get(self, run: str) -> None:  # type: ignore[override]
+    async def get(self, run: str) -> None:
         """Open the socket."""
         if not await self._authorized("read"):
             raise web.HTTPError(403, "Not authorized to read aide_jupyter:runs.")
