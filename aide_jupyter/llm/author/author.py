@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from . import brief as briefs
-from . import choose, facts, foreign, plans, recipe, repair, reporter, reviewer, series, tabular
+from . import choose, facts, foreign, plans, recall, recipe, repair, reporter, reviewer, series, tabular
 from .brief import Brief
 from .facts import CannotWrite, Facts
 from .recipe import Recipe
@@ -47,70 +47,79 @@ def write(known: Facts, chosen: Recipe, plan: str) -> str:
 
 
 def _program(brief: Brief) -> tuple[str, str]:
-    if brief.operator == "ensemble":
-        known = facts.understand(brief)
-        programs = [*([brief.parent] if brief.parent else []), *brief.others]
-        return _written(brief, choose.combined(brief, known, programs), None)
-    if brief.parent is None or brief.operator == "draft":
-        return _written(brief, choose.draft(brief, facts.understand(brief)), None)
-    return _repaired(brief) if brief.operator == "debug" else _improved(brief)
+    if brief.operator == "debug" and brief.parent is not None:
+        return _repaired(brief)
+    if brief.operator == "improve" and brief.parent is not None:
+        return _improved(brief)
+    known = facts.understand(brief)
+    if brief.operator != "ensemble":
+        return _written(choose.draft(brief, known), known)
+    own = _own(brief)
+    programs = [*([brief.parent] if brief.parent else []), *brief.others]
+    known = own[1] if own else known
+    return _written(choose.combined(brief, known, programs), known)
 
 
-def _facts(brief: Brief, chosen: Recipe | None) -> Facts:
-    steps = chosen.steps if chosen else ()
-    kind = "numbers" if {"numbers", "number"} & set(steps) else "classes" if "classes" in steps else None
+def _facts(brief: Brief, chosen: Recipe) -> Facts:
+    """The facts, where a recipe's repairs have shown what the target is."""
+    steps = set(chosen.steps)
+    kind = "numbers" if {"numbers", "number"} & steps else "classes" if "classes" in steps else None
     return facts.understand(brief, kind=kind, many="many" in steps)
 
 
-def _written(brief: Brief, chosen: Recipe, before: Recipe | None, why: str = "") -> tuple[str, str]:
-    known = _facts(brief, chosen)
-    if known.classification or not known.log:
-        chosen = recipe.without(chosen, "log") if known.classification else chosen
+def _written(chosen: Recipe, known: Facts, before: Recipe | None = None, why: str = "") -> tuple[str, str]:
+    if known.classification:
+        chosen = recipe.without(chosen, "log")
     plan = " ".join(part for part in (why, plans.describe(known, chosen, before)) if part)
     return f"{plan} {chosen.tag}", write(known, chosen, plan)
 
 
-def _own(brief: Brief) -> Recipe | None:
-    """The parent's recipe where the parent is this author's program, unchanged."""
-    assert brief.parent is not None
-    found = recipe.of_program(brief.parent.code)
-    if found is None:
+def _own(brief: Brief) -> tuple[Recipe, Facts] | None:
+    """The parent's recipe, and what it was written for, where it is this author's program and unchanged."""
+    found = recipe.of_program(brief.parent.code) if brief.parent else None
+    if brief.parent is None or found is None:
         return None
-    return found if recipe.same_program(write(_facts(brief, found), found, ""), brief.parent.code) else None
+    known = recall.recalled(_facts(brief, found), brief.parent.code, found)
+    return (found, known) if recipe.same_program(write(known, found, ""), brief.parent.code) else None
 
 
 def _improved(brief: Brief) -> tuple[str, str]:
     assert brief.parent is not None
-    parent = _own(brief)
-    if parent is None:
+    own = _own(brief)
+    if own is None:
         edit = foreign.varied(brief.parent.code, [one.plan for one in brief.memory], brief.turn)
         if edit is not None:
             return f"The program is kept as it was written, with one change: {edit.words}.", edit.code
         known = facts.understand(brief)
         why = "The program holds no setting that these rules know how to change, so this is another one."
-        return _written(brief, choose.draft(brief, known), None, why)
-    known = _facts(brief, parent)
+        return _written(choose.draft(brief, known), known, why=why)
+    parent, known = own
     chosen = choose.improved(brief, known, parent)
     if chosen is None:
-        return _written(brief, choose.draft(brief, known, choose.needed(parent)), None, "Every change has been tried.")
-    return _written(brief, chosen, parent)
+        chosen = choose.draft(brief, known, choose.needed(parent))
+        return _written(chosen, known, why="Every change to the program has been tried, so this is another one.")
+    return _written(chosen, known, parent)
 
 
 def _repaired(brief: Brief) -> tuple[str, str]:
     assert brief.parent is not None
-    parent = recipe.of_program(brief.parent.code)
-    output = brief.parent.output
-    if parent is not None:
-        found = repair.repaired(parent, output, brief.fixes)
+    own = _own(brief)
+    if own is not None:
+        parent, known = own
+        found = repair.repaired(parent, brief.parent.output, brief.fixes)
         if found is not None:
             chosen, cause = found
-            return _written(brief, chosen, parent, f"The last program failed: {cause}.")
-    elif not brief.fixes:
+            again = _facts(brief, chosen)
+            known = known if again.kind == known.kind else again
+            return _written(chosen, known, parent, f"The last program failed: {cause}.")
+        chosen = choose.draft(brief, known, choose.needed(parent))
+        return _written(chosen, known, why="The failed program is replaced by another one.")
+    if not brief.fixes:
         names = [column.name for table in brief.tables or () for column in table.columns if column.exact]
-        named = brief.task.get("target")
-        edit = foreign.mended(brief.parent.code, output, [*names, *([named] if isinstance(named, str) else [])])
+        asked = brief.task.get("target")
+        names += [asked] if isinstance(asked, str) else []
+        edit = foreign.mended(brief.parent.code, brief.parent.output, names)
         if edit is not None:
             return f"The program is kept as it was written, with one repair: {edit.words}.", edit.code
-    known = _facts(brief, parent)
-    needed = choose.needed(parent) if parent else ()
-    return _written(brief, choose.draft(brief, known, needed), None, "The failed program is replaced by a simpler one.")
+    known = facts.understand(brief)
+    return _written(choose.draft(brief, known), known, why="The failed program is replaced by another one.")

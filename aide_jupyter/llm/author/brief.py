@@ -47,7 +47,7 @@ class Column:
 @dataclass(frozen=True)
 class Table:
     """A table of the data view. ``complete`` says whether all its columns are shown, ``header`` whether its first line
-    names them, after ``skip`` lines of something else."""
+    names them, after ``skip`` lines of something else; ``decimal`` that its numbers have a decimal comma."""
 
     path: str
     format: str
@@ -60,6 +60,7 @@ class Table:
     sheet: str | None = None
     header: bool = True
     skip: int = 0
+    decimal: bool = False
 
     def column(self, name: str | None) -> Column | None:
         """The column shown under this name."""
@@ -99,12 +100,18 @@ class Brief:
     seconds: float
     test_rows: bool | None
     predict: bool
+    packages: str
     assignment: Mapping[str, Any]
 
     @property
     def words(self) -> str:
         """The goal and the evaluation, in lower case."""
         return f"{self.task.get('goal', '')}\n{self.task.get('evaluation', '')}".lower()
+
+    @property
+    def ahead(self) -> int:
+        """How many drafts are being written at the same time and come before this one."""
+        return _whole(self.assignment.get("drafts_ahead")) or 0
 
     @property
     def turn(self) -> int:
@@ -140,6 +147,7 @@ def read(text: str) -> Brief:
         seconds=float(seconds[1]) if seconds else 3600.0,
         test_rows=_test_rows(contract),
         predict="predict() function" in contract,
+        packages=found.get("Installed packages", ""),
         assignment=todo,
     )
 
@@ -210,6 +218,7 @@ def _tables(files: Sequence[Mapping[str, Any]], preview: Mapping[str, Any]) -> t
             sheet=_text(file.get("sheet")),
             header=file.get("header") is not False,
             skip=_whole(file.get("skip_lines")) or 0,
+            decimal=any(column.looks.endswith("decimal comma") for column in (*shared, *own)),
         )
     return tuple(found.values())
 

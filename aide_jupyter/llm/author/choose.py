@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from . import columns, recipe, series
+from . import recipe, series
 from .brief import Brief, Tried
 from .facts import Facts
 from .families import recognised, suited
@@ -13,8 +13,8 @@ from .recipe import Member, Recipe, mixed, single
 from .text import CLASSES_ONLY, TEXT
 
 _READING = frozenset(
-    {"latin", "sniff", "skip", "strip", "position", "find", "strings", "finite", "known", "number", "kfold", "light",
-     "lighter", "classes", "numbers", "many"}
+    {"latin", "sniff", "skip", "strip", "position", "find", "strings", "finite", "gaps", "known", "number", "kfold",
+     "light", "lighter", "classes", "numbers", "many"}
 )  # fmt: skip
 """Steps that a failed program has shown to be needed; they are kept in all that follows from it."""
 
@@ -61,13 +61,16 @@ def _title(key: str) -> str:
 
 
 def draft(brief: Brief, facts: Facts, needed: Iterable[str] = ()) -> Recipe:
-    """A first program: the next family that has not been tried, without tuning and without mixing."""
+    """A first program: the next family that has not been tried, without tuning and without mixing.
+
+    Drafts that other workers are writing now take the families before it.
+    """
     able = families(facts)
     tried = used(brief, facts)
     fresh = [key for key in able if key not in tried]
     steps = {*shared_steps(facts), *needed}
     if fresh:
-        return single(fresh[0], steps)
+        return single(fresh[brief.ahead % len(fresh)], steps)
     again = Recipe((Member(able[brief.turn % len(able)], ("more",)),), steps=tuple(sorted(steps)))
     return again if again.tag not in _tags(brief) else improved(brief, facts, again) or again
 
@@ -141,19 +144,14 @@ def _changes(brief: Brief, facts: Facts, parent: Recipe) -> Iterable[Recipe]:
         yield mixed([*parent.members, *pool[:2]], "average", parent.steps)
     if not alone:
         yield from _mixes(parent, pool)
-    if facts.style == "tabular" and columns.suggested(facts) and "sums" not in parent.steps:
+    if facts.style == "tabular" and (facts.sums or facts.spans) and "sums" not in parent.steps:
         yield parent.having("sums")
     for position, member in enumerate(parent.members):
         for step in _member_steps(facts, member)[: 2 if not alone else None]:
             yield parent.with_member(position, member.having(step))
-    if (
-        facts.classification
-        and facts.kind == "binary"
-        and facts.metric.need == "label"
-        and facts.metric.key != "accuracy"
-    ):
-        if parent.mix in {"one", "average"} and "cut" not in parent.steps:
-            yield parent.having("cut")
+    cuts = facts.kind == "binary" and facts.metric.need == "label" and facts.metric.key != "accuracy"
+    if cuts and parent.mix in {"one", "average"} and "cut" not in parent.steps:
+        yield parent.having("cut")
     if alone and pool:
         for size in (1, 2, 3):
             yield mixed([*parent.members, *pool[:size]], "average", parent.steps)

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import PurePosixPath
 from typing import Literal
 
-from . import metrics
+from . import columns, metrics
 from .brief import Brief, Column, Table, unescaped
 
 Kind = Literal["regression", "binary", "multiclass"]
@@ -28,7 +28,15 @@ class CannotWrite(Exception):
 
 @dataclass(frozen=True)
 class Facts:
-    """What a program is written for. Columns are named where the preview shows them, else found when it runs."""
+    """What a program is written for. Columns are named where the preview shows them, else found when it runs.
+
+    ``empty`` columns tell nothing: they have no values, or the same everywhere. ``counted`` says that all columns and
+    their gaps are known, ``mixed`` that some hold values of several types, ``infinite`` that some hold infinite
+    numbers, ``gaps`` that some rows have no target, ``worded`` that the target's numbers are written as text.
+    ``sums`` and ``spans`` are what the names of columns suggest (:mod:`.columns`), ``season`` the rows of a series'
+    season. The submission names the prediction ``asked_name`` where that is not the target's name, or has one
+    column for each class where it is ``wide``.
+    """
 
     train: Table
     test: Table | None
@@ -51,6 +59,19 @@ class Facts:
     seed: int
     seconds: float
     predict: bool
+    sklearn: tuple[int, int] = (1, 9)
+    empty: tuple[str, ...] = ()
+    counted: bool = False
+    mixed: bool = False
+    infinite: bool = False
+    gaps: bool = False
+    worded: bool = False
+    sums: tuple[tuple[str, tuple[str, ...]], ...] = ()
+    spans: tuple[tuple[str, str], ...] = ()
+    season: int = 7
+    asked_name: str | None = None
+    wide: bool = False
+    log_function: str = "np.log1p"
 
     @property
     def classification(self) -> bool:
@@ -61,25 +82,6 @@ class Facts:
     def classes(self) -> int | None:
         """How many classes there are, where the preview says so."""
         return self.target.unique if self.target and self.classification else None
-
-    @property
-    def asked_name(self) -> str | None:
-        """The name under which the sample submission wants the predictions, where it is not the target's."""
-        columns = self.sample.columns if self.sample and len(self.sample.columns) == 2 else ()
-        named = [column.name for column in columns if column.name not in {self.id_name, self.time} and column.exact]
-        return named[0] if len(named) == 1 and named[0] != self.target_name else None
-
-    @property
-    def log_function(self) -> str:
-        """The logarithm that suits the target: of 1 + x where it can be 0, or the metric takes that."""
-        positive = self.target is not None and self.target.low is not None and self.target.low > 0
-        return "np.log" if self.metric.key == "log_rmse" or (positive and self.metric.key != "rmsle") else "np.log1p"
-
-    @property
-    def class_columns(self) -> tuple[str, ...]:
-        """The columns of a submission that asks for one probability for each class."""
-        names = tuple(column.name for column in self.sample.columns) if self.sample else ()
-        return tuple(name for name in names if name != self.id_name) if len(names) > 2 else ()
 
 
 def understand(brief: Brief, *, kind: str | None = None, many: bool = False) -> Facts:
@@ -121,7 +123,7 @@ def understand(brief: Brief, *, kind: str | None = None, many: bool = False) -> 
     if not regression:
         metric = metrics.for_classes(metric, settled == "binary")
     special = {name, brief.task.get("group"), brief.task.get("id")}
-    inputs = [column for column in train.columns if column.name not in special and column.exact]
+    inputs = [column for column in train.columns if column.name not in special and column.exact and column.unique != 1]
     dates = tuple(column for column in inputs if column.dtype == "datetime")
     time = _text(brief.task.get("time"))
     series = _is_series(brief, train, test, target, dates, regression)
@@ -129,14 +131,26 @@ def understand(brief: Brief, *, kind: str | None = None, many: bool = False) -> 
         time = dates[0].name
     text = () if series else tuple(column for column in inputs if _is_text(column))
     others = [column for column in inputs if column not in text and not _ID.search(column.name)]
+    id_name = _id_name(brief, train, test, sample, name)
+    group = _text(brief.task.get("group"))
+    empty = tuple(
+        column.name for column in inputs_of(train, target, {id_name, group, time}) if _tells_nothing(column, train)
+    )
+    features = [
+        column
+        for column in inputs_of(train, target, {id_name, group, *empty})
+        if test is None or not test.complete or test.column(column.name)
+    ]
+    sums, spans = columns.related(features)
+    positive = target is not None and target.low is not None and target.low > 0
     return Facts(
         train=train,
         test=test,
         sample=sample,
         target=target,
         target_name=name,
-        id_name=_id_name(brief, train, test, sample, name),
-        group=_text(brief.task.get("group")),
+        id_name=id_name,
+        group=group,
         time=time,
         known=tuple(str(one) for one in brief.task.get("known_in_advance") or ()),
         kind=settled,
@@ -151,7 +165,43 @@ def understand(brief: Brief, *, kind: str | None = None, many: bool = False) -> 
         seed=brief.seed,
         seconds=brief.seconds,
         predict=brief.predict,
+        sklearn=_sklearn(brief),
+        empty=empty,
+        counted=train.complete and all(column.nulls is not None for column in train.columns),
+        mixed=any(column.dtype == "other" for column in features),
+        infinite=any(column.infinite for column in features),
+        gaps=bool(target and target.nulls),
+        worded=regression and target is not None and target.dtype == "string",
+        sums=sums,
+        spans=spans,
+        season=columns.season(train.column(time), _rows(train)),
+        asked_name=_asked_name(sample, name, {id_name, time}),
+        wide=sample is not None and len(sample.columns) > 2,
+        log_function="np.log" if metric.key == "log_rmse" or (positive and metric.key != "rmsle") else "np.log1p",
     )
+
+
+def inputs_of(train: Table, target: Column | None, special: set[str | None]) -> list[Column]:
+    """The columns that models may learn from, as far as they are shown by their names."""
+    return [one for one in train.columns if one is not target and one.exact and one.name not in special]
+
+
+def _tells_nothing(column: Column, table: Table) -> bool:
+    if column.nulls is None:
+        return False
+    return column.nulls == table.rows or (column.unique is not None and column.unique <= 1 and not column.nulls)
+
+
+def _asked_name(sample: Table | None, target: str | None, keys: set[str | None]) -> str | None:
+    columns = sample.columns if sample and len(sample.columns) == 2 else ()
+    named = [column.name for column in columns if column.name not in keys and column.exact]
+    return named[0] if len(named) == 1 and named[0] != target else None
+
+
+def _sklearn(brief: Brief) -> tuple[int, int]:
+    """The version of scikit-learn that the programs will meet; the newest known where the prompt does not say."""
+    found = re.search(r"scikit-learn (\d+)\.(\d+)", brief.packages)
+    return (int(found[1]), int(found[2])) if found else Facts.sklearn
 
 
 def _roles(brief: Brief) -> tuple[Table, Table | None, Table | None]:
@@ -209,24 +259,30 @@ def _target_name(brief: Brief, train: Table, test: Table | None, sample: Table |
 
 
 def _is_regression(brief: Brief, target: Column | None, sample: Table | None, metric: metrics.Metric | None) -> bool:
-    if target is not None and target.dtype in {"string", "boolean"} and not target.looks.startswith("numbers"):
+    """Whether the target is a number: by its type, the metric, its distinct values, the sample submission, the goal's
+    words, and last by the direction, for errors are minimized."""
+    words = target is not None and target.dtype in {"string", "boolean"} and not target.looks.startswith("numbers")
+    if words or metric is not None:
+        return not words and metric is not None and metric.regression
+    by_values = _by_values(brief, target)
+    if by_values is not None:
+        return by_values
+    shown = [one for one in (sample.columns if sample else ()) if not one.id_like and not _ID.search(one.name)]
+    if len(shown) == 1 and shown[0].dtype in {"string", "boolean"}:
         return False
-    if metric is not None:
-        return metric.regression or (metric.key == "brier" and target is not None and (target.unique or 0) > 20)
-    if target is not None and target.unique is not None:
-        if target.unique == 2:
-            return False
-        if target.dtype == "integer" and target.unique <= 20 and not _NUMBERS.search(brief.words):
-            return False
-    if target is not None and target.dtype == "float":
-        return True
-    if sample is not None and len(sample.columns) == 2:
-        shown = [column for column in sample.columns if not column.id_like and not _ID.search(column.name)]
-        if len(shown) == 1 and shown[0].dtype in {"string", "boolean"}:
-            return False
     if _CLASSES.search(brief.words) or _NUMBERS.search(brief.words):
         return not _CLASSES.search(brief.words)
     return brief.task.get("direction") == "minimize"
+
+
+def _by_values(brief: Brief, target: Column | None) -> bool | None:
+    """What the target's own values say; None where they do not."""
+    if target is None:
+        return None
+    few = target.dtype == "integer" and target.unique is not None and target.unique <= 20
+    if target.unique == 2 or (few and not _NUMBERS.search(brief.words)):
+        return False
+    return True if target.dtype == "float" else None
 
 
 def _two(metric: metrics.Metric) -> bool:

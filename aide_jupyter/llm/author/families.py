@@ -29,6 +29,10 @@ class Setting:
         """A number of trees or iterations, scaled and round."""
         return max(least, round(usual * self.effort / 10) * 10)
 
+    def for_classes(self, usual: int) -> int:
+        """A number of iterations, fewer where each fits one tree for each of many classes."""
+        return usual if self.regression or not self.classes else max(60, usual * 2 // max(self.classes, 2))
+
 
 @dataclass(frozen=True)
 class Family:
@@ -37,8 +41,8 @@ class Family:
     ``title`` names it in a plan, and ``variable`` in a program. ``prepared`` is the form of input: scaled and one-hot
     (``scaled``, or ``dense`` where sparse input is not accepted), ordinal codes without gaps (``ordinal``), or ordinal
     codes with gaps (``native``). ``search`` maps parameters to source of lists or distributions. ``most`` is the
-    largest number of training rows that it is given; ``classes`` the largest number of classes. ``represent`` turns text
-    into numbers, for the families that are made for text.
+    largest number of training rows that it is given; ``classes`` the largest number of classes. ``represent`` turns
+    text into numbers, for the families that are made for text.
     """
 
     key: str
@@ -79,21 +83,19 @@ def _hgb(use: Setting, imports: Imports) -> Call:
     name = imports.name(
         _ENSEMBLE + ("HistGradientBoostingRegressor" if use.regression else "HistGradientBoostingClassifier")
     )
-    many = use.classes is not None and use.classes > 5
     leaf = "min_samples_leaf=10" if use.rows >= 500 else "min_samples_leaf=5"
     rate = "learning_rate=0.03" if use.effort > 1 else "learning_rate=0.06"
     return call(
-        name, f"max_iter={use.count(60 if many else 250)}", rate, "max_leaf_nodes=15", leaf, "l2_regularization=1.0",
+        name, f"max_iter={use.count(use.for_classes(250))}", rate, "max_leaf_nodes=15", leaf, "l2_regularization=1.0",
         "max_features=0.3", "early_stopping=False", _SEED,
     )  # fmt: skip
 
 
 def _gbm(use: Setting, imports: Imports) -> Call:
     name = imports.name(_ENSEMBLE + ("GradientBoostingRegressor" if use.regression else "GradientBoostingClassifier"))
-    many = use.classes is not None and use.classes > 5
     rate = "learning_rate=0.025" if use.effort > 1 else "learning_rate=0.05"
     return call(
-        name, f"n_estimators={use.count(80 if many else 400)}", rate, "max_depth=4", "subsample=0.7",
+        name, f"n_estimators={use.count(use.for_classes(400))}", rate, "max_depth=4", "subsample=0.7",
         "max_features=0.2", _SEED,
     )  # fmt: skip
 
@@ -165,7 +167,8 @@ FAMILIES: dict[str, Family] = {
                {"C": _UNIFORM.format(0.2, 20), "gamma": _UNIFORM.format(0.0005, 0.03)}, 8_000, 60,
                standard_target=True, words=("support vector", "svr", "svc", "svm")),
         Family("gbm", "gradient boosting", "gradient_boosting", "ordinal", _gbm,
-               {"learning_rate": _UNIFORM.format(0.02, 0.1), "max_depth": "[3, 4, 5]", "max_features": "[0.1, 0.2, 0.4]",
+               {"learning_rate": _UNIFORM.format(0.02, 0.1), "max_depth": "[3, 4, 5]",
+                "max_features": "[0.1, 0.2, 0.4]",
                 "min_samples_leaf": "[1, 3, 8]"}, 30_000, 12, True,
                words=("gradientboosting", "gradient boosting", "xgb")),
         Family("mlp", "neural network", "network", "scaled", _mlp,

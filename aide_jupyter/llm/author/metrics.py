@@ -45,7 +45,8 @@ def _label(key: str, title: str, function: str, scoring: str, options: str = "")
 _RMSE = "neg_root_mean_squared_error"
 _ALL = (
     _value("rmse", "root mean squared error", "root_mean_squared_error", _RMSE, minimize=True),
-    _value("rmsle", "root mean squared logarithmic error", "root_mean_squared_log_error", _RMSE, minimize=True, log=True),
+    _value("rmsle", "root mean squared logarithmic error", "root_mean_squared_log_error", _RMSE,
+           minimize=True, log=True),
     Metric(
         "log_rmse", "root mean squared error of logarithms", "value",
         "root_mean_squared_error(np.log({y}), np.log({p}))", (_SK + "root_mean_squared_error",), _RMSE, True, True,
@@ -71,7 +72,8 @@ _ALL = (
     _label("mcc", "Matthews correlation coefficient", "matthews_corrcoef", "matthews_corrcoef"),
     _label("qwk", "quadratic weighted kappa", "cohen_kappa_score", "accuracy", ', weights="quadratic"'),
     _label("kappa", "Cohen's kappa", "cohen_kappa_score", "accuracy"),
-    Metric("auc", "area under the ROC curve", "positive", "roc_auc_score({y}, {p})", (_SK + "roc_auc_score",), "roc_auc"),
+    Metric("auc", "area under the ROC curve", "positive", "roc_auc_score({y}, {p})", (_SK + "roc_auc_score",),
+           "roc_auc"),
     Metric("average_precision", "average precision", "positive", "average_precision_score({y}, {p})",
            (_SK + "average_precision_score",), "average_precision"),
     Metric("brier", "Brier score", "positive", "brier_score_loss({y}, {p})", (_SK + "brier_score_loss",),

@@ -104,7 +104,7 @@ def _together(facts: Facts, recipe: Recipe, names: list[str], parts: list[str], 
         model = "model"
     pick = "[:, 1]" if facts.metric.need == "positive" else ""
     held_out = _held_out(facts, model, method, imports)
-    run = [f"predicted = {held_out}{pick}", 'print(f"Validation metric: {score(predicted):.6f}")']
+    run = [f"predicted = {held_out}{pick}", 'print(f"Validation metric: {score(predicted):.6g}")']
     final = [f"{model}.fit(X, y)"] if facts.test or facts.predict else []
     parts = [*parts, score, *_in_time(facts, method), "\n".join(run), *final]
     return Mixed(parts, lambda frame: _output(facts, recipe, f"{model}.{method or 'predict'}({frame})", chosen=False))
@@ -118,7 +118,7 @@ def _output(facts: Facts, recipe: Recipe, raw: str, *, chosen: bool) -> str:
     need = facts.metric.need
     if need == "label":
         return f"encoder.inverse_transform({raw}{'.argmax(axis=1)' if chosen else ''})"
-    binary = need == "positive" or (facts.kind == "binary" and not facts.class_columns)
+    binary = need == "positive" or (facts.kind == "binary" and not facts.wide)
     return f"{raw}[:, 1]" if binary else raw
 
 
@@ -131,7 +131,7 @@ def _apart(facts: Facts, recipe: Recipe, names: list[str], parts: list[str], sco
         f"models = {{{pairs}}}",
         layout(f"{{name: {each} for name, model in models.items()}}", "held_out = "),
         "for name, predicted in held_out.items():",
-        '    print(f"{name}: {score(predicted):.6f}")',
+        '    print(f"{name}: {score(predicted):.6g}")',
     ]
     parts = [*parts, score, *_in_time(facts, method), "\n".join(table)]
     how = _weighed(facts) if recipe.mix == "weigh" else _stacked(facts, imports)
@@ -164,7 +164,7 @@ def _weighed(facts: Facts) -> list[str]:
             "        scores[name] = score(sum(held_out[member] for member in members) / len(members))",
             f"    chosen.append({best}(scores, key=scores.get))",
             'print("Weights:", {name: chosen.count(name) / len(chosen) for name in models})',
-            'print(f"Validation metric: {score(combined(held_out)):.6f}")',
+            'print(f"Validation metric: {score(combined(held_out)):.6g}")',
         ]
     )
     return [combined, choose]
@@ -192,7 +192,7 @@ def _stacked(facts: Facts, imports: Imports) -> list[str]:
         f"judge = {judge}",
         f"predicted = {checked}",
         f"judge.fit(level, {fitted})",
-        'print(f"Validation metric: {score(predicted):.6f}")',
+        'print(f"Validation metric: {score(predicted):.6g}")',
     ]
     combined = (
         "def combined(outputs):\n"

@@ -76,15 +76,18 @@ def _prepared(facts: Facts, family: Family, member: Member, use: Setting, import
         parts.append(tupled('"passthrough"' if gaps else _imputer(member, imports), "numeric"))
         parts.append(tupled(_target(facts, imports) if "target" in member.steps else _ordinal(imports), "categorical"))
     parts += _added(facts, member, imports)
-    for column in facts.text:
-        words = call(
-            imports.name("sklearn.feature_extraction.text.TfidfVectorizer"), "sublinear_tf=True", "max_features=5_000"
-        )
-        if family.prepared != "scaled":
-            svd = call(imports.name("sklearn.decomposition.TruncatedSVD"), "20", "random_state=SEED")
-            words = call("make_pipeline", words, svd)
-        parts.append(tupled(words, literal(column.name)))
+    parts += [tupled(_words(family, imports), literal(column.name)) for column in facts.text]
     return call(imports.name("sklearn.compose.make_column_transformer"), *parts)
+
+
+def _words(family: Family, imports: Imports) -> Call:
+    """Text beside other columns: as words, or for models that want few dense columns as twenty topics of them."""
+    if family.prepared == "scaled":
+        name = imports.name("sklearn.feature_extraction.text.TfidfVectorizer")
+        return call(name, "sublinear_tf=True", "max_features=5_000")
+    hashed = call(imports.name("sklearn.feature_extraction.text.HashingVectorizer"), "n_features=2**12")
+    topics = call(imports.name("sklearn.decomposition.TruncatedSVD"), "20", "random_state=SEED")
+    return call("make_pipeline", hashed, topics)
 
 
 def _added(facts: Facts, member: Member, imports: Imports) -> list[Expression]:
@@ -125,8 +128,12 @@ def _ordinal(imports: Imports) -> Call:
 
 
 def _target(facts: Facts, imports: Imports) -> Call:
-    kind = {"regression": "continuous", "binary": "binary", "multiclass": "multiclass"}[facts.kind]
-    return call(imports.name(_PRE + "TargetEncoder"), f'target_type="{kind}"', "random_state=SEED")
+    name = imports.name(_PRE + "TargetEncoder")
+    kind = ['target_type="continuous"'] if not facts.classification else []
+    if facts.sklearn < (1, 9):  # from 1.9 on the seed is given with the folds, and giving it alone is deprecated
+        return call(name, *kind, "random_state=SEED")
+    folds = call(imports.name("sklearn.model_selection.KFold"), "5", "shuffle=True", "random_state=SEED")
+    return call(name, *kind, folds.named("cv"))
 
 
 def search(facts: Facts, member: Member, variable: str, bare: Call, use: Setting, imports: Imports) -> list[str]:
@@ -142,7 +149,7 @@ def search(facts: Facts, member: Member, variable: str, bare: Call, use: Setting
         return []
     if any("loguniform" in values for values in ranges.values()):
         imports.name("scipy.stats.loguniform")
-    tries = max(4, min(12, round(12 * use.effort)))
+    tries = max(4, min(12, round((6 if family.random else 12) * use.effort)))
     space = Call("", tuple(f"{literal(name)}: {values}" for name, values in ranges.items()), "{}")
     imports.name("sklearn.model_selection.RandomizedSearchCV")
     found = call("RandomizedSearchCV", variable, space, f"n_iter={tries}", f'scoring="{facts.metric.scoring}"', "cv=3",

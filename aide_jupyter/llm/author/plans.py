@@ -30,6 +30,7 @@ STEPS = {
     "position": "the target is found by its position",
     "find": "the training table is found by its name and size",
     "strings": "values of mixed types are read as text",
+    "gaps": "columns with hardly any values are left out",
     "finite": "infinite numbers count as missing",
     "known": "rows without a target are left out",
     "number": "the target is read as a number",

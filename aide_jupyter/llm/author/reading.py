@@ -45,7 +45,7 @@ def _csv(table: Table, facts: Facts, steps: Sequence[str]) -> list[str]:
         options.append(f"skiprows={table.skip}")
     if not table.header:
         options.append("header=None")
-    if any(column.looks.endswith("decimal comma") for column in table.columns):
+    if table.decimal:
         options.append('decimal=","')
     if "skip" in steps:
         options.append('on_bad_lines="skip"')

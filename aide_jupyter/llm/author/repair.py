@@ -25,15 +25,16 @@ def _cause(words: str, pattern: str, *steps: str) -> Cause:
 
 CAUSES = (
     _cause("the program took too long or too much memory",
-           r"MemoryError|Unable to allocate|time limit|timed? ?out|KeyboardInterrupt|was killed|memory limit|out of memory|"
-           r"ended as (?:timeout|limit|died)",
+           r"MemoryError|Unable to allocate|time limit|timed? ?out|KeyboardInterrupt|was killed|memory limit|"
+           r"out of memory|ended as (?:timeout|limit|died)",
            "light", "lighter"),
     _cause("a file is not UTF-8", r"UnicodeDecodeError|codec can't decode", "latin"),
     _cause("lines do not have the columns of the header",
            r"Error tokenizing data|Expected \d+ fields|ParserError|',' expected after", "skip", "sniff"),
     _cause("a file is not where it was expected", r"FileNotFoundError|No such file", "find"),
-    _cause("the target has missing values", r"Input y contains NaN|contains NaN.*\by\b|y contains missing|Input contains NaN",
+    _cause("the target has missing values", r"Input y contains NaN|y contains missing|Input contains NaN",
            "known", "strings"),
+    _cause("a column has hardly any values", r"window shape cannot be larger", "gaps"),
     _cause("numbers are infinite", r"contains infinity|value too large for dtype|divide by zero", "finite"),
     _cause("classes have too few members",
            r"members in each class|least populated class|number of members|fewer than \d+ members|n_splits", "kfold"),
@@ -41,13 +42,13 @@ CAUSES = (
            r"multiclass but average='binary'|multi_class must be in|multiclass format is not supported", "many"),
     _cause("the target is numbers, not classes",
            r"Unknown label type|continuous is not supported|continuous format|mix of binary and continuous", "numbers"),
-    _cause("the target is classes, not numbers",
-           r"could not convert string to float[^\n]*\n(?:[^\n]*\n){0,3}\Z|unsupported operand|dtype.*\bstr", "number", "classes", "strings"),
-    _cause("values of a column are of mixed types",
-           r"uniformly strings or numbers|not supported between instances|unhashable type|could not convert|"
-           r"DTypePromotionError|Cannot use median|invalid literal",
+    _cause("values are of another type than was expected",
+           r"could not convert|unsupported operand|uniformly strings or numbers|not supported between instances|"
+           r"unhashable type|DTypePromotionError|Cannot use median|invalid literal",
            "strings", "number", "classes"),
-    _cause("the target is not found under its name", r"KeyError|not in index|not found in axis", "strip", "sniff", "position"),
+    _cause("the target is not found under its name", r"KeyError|not in index|not found in axis",
+           "strip", "sniff", "position"),
+    _cause("there are fewer words than topics were asked for", r"must be <= n_features", "light", "lighter"),
     _cause("the models did not settle", r"ConvergenceWarning|did not converge", "light"),
 )  # fmt: skip
 

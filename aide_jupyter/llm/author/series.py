@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import textwrap
 from collections.abc import Iterable
-from datetime import datetime
 
 from . import reading
 from .facts import Facts
@@ -18,8 +17,6 @@ from .recipe import Member, Recipe, mixed
 from .source import Call, Imports, call, flat, layout, literal, literals, tupled
 
 _MOST_ROWS = 50_000
-_SEASONS = ((0.5, 24), (3.0, 7), (14.0, 52), (80.0, 12))
-"""Days between rows up to which a season has so many rows: hours a day, days a week, weeks or months a year."""
 _SEASONAL = "change since a season ago"
 
 
@@ -106,21 +103,10 @@ def _constants(facts: Facts, recipe: Recipe) -> str:
         lines.append(f"TARGET = {reading.target(facts, recipe.steps)}")
     lines += [f"ID = {literal(facts.id_name)}"] if facts.id_name else []
     lines += [f"TIME = {literal(facts.time)}", f"SEED = {facts.seed}", f"BLOCKS = {blocks}"]
-    lines.append(f"SEASON = {season(facts)}  # rows")
+    lines.append(f"SEASON = {facts.season}  # rows")
     lines.append(f"LAGS = {'(1, 2, 3, 4, 5, 6, 7, 10, 14, 21, 28, 56, 91)' if long else '(1, 2, 3, 7, 14, 28)'}")
     lines.append(f"WINDOWS = {'(3, 7, 14, 28, 91)' if long else '(7, 28)'}")
     return "\n".join(lines)
-
-
-def season(facts: Facts) -> int:
-    """The rows of a season, by the time between rows where the preview shows it; else a week of days."""
-    column = facts.train.column(facts.time)
-    try:
-        first, last = (datetime.fromisoformat(text) for text in ((column.first, column.last) if column else ("", "")))
-        days = (last - first).total_seconds() / 86400 / max(facts.rows - 1, 1)
-    except (ValueError, TypeError):
-        return 7
-    return next((rows for most, rows in _SEASONS if days <= most), 7)
 
 
 def _read(facts: Facts, recipe: Recipe) -> str:
@@ -133,7 +119,7 @@ def _read(facts: Facts, recipe: Recipe) -> str:
         lines.append("keys = test[TIME]")
     for frame in ("train", *(["test"] if facts.test else [])):
         lines.append(f"{frame}[TIME] = pd.to_datetime({frame}[TIME])")
-    if (facts.target and facts.target.nulls) or "known" in recipe.steps:
+    if facts.gaps or "known" in recipe.steps:
         lines.append("train = train.dropna(subset=[TARGET])")
     cut = f".tail({_MOST_ROWS})" if facts.rows > _MOST_ROWS else ""
     lines.append(f"train = train.sort_values(TIME){cut}")
@@ -177,7 +163,7 @@ def _examples(facts: Facts, recipe: Recipe) -> str:
         lines.append('    rows["rows ahead"] = ahead')
     if "calendar" in recipe.steps:
         lines.append("    when = data[TIME].dt")
-        lines.append('    for part in ("month", "day", "dayofweek", "hour"):')
+        lines.append('    for part in ("month", "day", "day_of_week", "hour"):')
         lines.append("        rows[part] = getattr(when, part).to_numpy()[targets]")
     if facts.known:
         lines.append(f"    for name in {flat(literals(facts.known))}:")
@@ -245,7 +231,7 @@ def _validate(facts: Facts, recipe: Recipe, imports: Imports) -> str:
             "    actual.append(data[TARGET].to_numpy()[block])",
             f"    predicted.append({_back(facts, recipe, 'forecast(model, past[1:], block)')})",
             "actual, predicted = np.concatenate(actual), np.concatenate(predicted)",
-            f'print(f"Validation metric: {{{score}:.6f}}")',
+            f'print(f"Validation metric: {{{score}:.6g}}")',
         ]
     )
 

@@ -105,7 +105,6 @@ class Imports:
             froms.append((module, layout(Call("", tuple(sorted(names))), f"from {module} import ")))
         lines: dict[bool, list[str]] = {True: [], False: []}
         for module, line in [*plain, *froms]:
-            if line.startswith("from ") and len(line) <= WIDTH:
-                line = line.replace("(", "").replace(")", "")
-            lines[module.split(".")[0] in sys.stdlib_module_names].append(line)
+            bare = line if "\n" in line else line.replace("(", "").replace(")", "")
+            lines[module.split(".")[0] in sys.stdlib_module_names].append(bare)
         return "\n\n".join("\n".join(group) for group in (lines[True], lines[False]) if group)

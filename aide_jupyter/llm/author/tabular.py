@@ -5,11 +5,12 @@ from __future__ import annotations
 import textwrap
 from itertools import pairwise
 
-from . import columns, models, reading
+from . import models, reading
 from .facts import Facts
 from .mixing import Mixed, mixing
+from .preparing import prepare
 from .recipe import Recipe
-from .source import Imports, layout, literal
+from .source import Imports, call, layout, listed, literal
 
 _FOLDS_MANY_ROWS = 100_000
 
@@ -26,7 +27,7 @@ def program(facts: Facts, recipe: Recipe, plan: str) -> str:
     imports.name("pathlib.Path")
     imports.module("pandas", "pd")
     imports.name("sklearn.model_selection.cross_val_predict")
-    prepared = _prepare(facts, recipe)
+    prepared = prepare(facts, recipe.steps)
     data = _data(facts, recipe, bool(prepared), imports)
     folds = _folds(facts, recipe, imports)
     mix = mixing(facts, recipe, rows_used(facts, recipe), imports)
@@ -86,14 +87,6 @@ def _constants(facts: Facts, recipe: Recipe) -> str:
     return "\n".join(lines)
 
 
-def _prepare(facts: Facts, recipe: Recipe) -> str:
-    lines = columns.lines(facts, recipe.steps)
-    if not lines:
-        return ""
-    body = textwrap.indent("\n".join(["frame = frame.copy()", *lines, "return frame"]), "    ")
-    return f'def prepare(frame):\n    """{columns.about(facts, recipe.steps)}"""\n{body}'
-
-
 def _data(facts: Facts, recipe: Recipe, prepared: bool, imports: Imports) -> list[str]:
     steps = recipe.steps
     lines = []
@@ -111,9 +104,9 @@ def _data(facts: Facts, recipe: Recipe, prepared: bool, imports: Imports) -> lis
             lines.append(f"{frame}.columns = {frame}.columns.str.strip()")
     if not reading.reads_by_name(facts, steps):
         lines.append(f"TARGET = {reading.target(facts, steps)}")
-    if "number" in steps or (not facts.classification and facts.target and facts.target.dtype == "string"):
+    if "number" in steps or facts.worded:
         lines.append('train[TARGET] = pd.to_numeric(train[TARGET], errors="coerce")')
-    if (facts.target and facts.target.nulls) or {"known", "number"} & set(steps):
+    if facts.gaps or facts.worded or {"known", "number"} & set(steps):
         lines.append("train = train.dropna(subset=[TARGET])")
     rows = rows_used(facts, recipe)
     if facts.time:
@@ -121,12 +114,20 @@ def _data(facts: Facts, recipe: Recipe, prepared: bool, imports: Imports) -> lis
         lines += ["train = train.tail(ROWS)"] if rows < facts.rows else []
     elif rows < facts.rows:
         lines.append("train = train.sample(min(ROWS, len(train)), random_state=SEED)")
-    first = "\n".join(lines)
-    left_out = ", ".join(
-        [*(["ID"] if facts.id_name else []), "TARGET", *(["GROUP"] if facts.group and not facts.time else [])]
-    )
-    inputs = "train.columns.intersection(test.columns)" if facts.test else "train.columns"
-    lines = [f"features = {inputs}.difference([{left_out}], sort=False)"]
+    return ["\n".join(lines), _features(facts, recipe, prepared, imports)]
+
+
+def _features(facts: Facts, recipe: Recipe, prepared: bool, imports: Imports) -> str:
+    steps = recipe.steps
+    left_out = [*(["ID"] if facts.id_name else []), "TARGET", *(["GROUP"] if facts.group and not facts.time else [])]
+    left_out += [literal(name) for name in facts.empty]
+    inputs = "train.columns"
+    if "gaps" in steps:
+        inputs = 'train.dropna(axis="columns", thresh=len(train) // 20).columns'
+    elif not facts.counted:
+        inputs = 'train.dropna(axis="columns", how="all").columns'
+    inputs += ".intersection(test.columns)" if facts.test else ""
+    lines = [layout(call(f"{inputs}.difference", listed(left_out), "sort=False"), "features = ")]
     lines.append(f"X = {'prepare(train[features])' if prepared else 'train[features]'}")
     lines += [f"y = {_target_values(facts, recipe)}"] if not facts.classification else []
     if facts.classification:
@@ -137,7 +138,7 @@ def _data(facts: Facts, recipe: Recipe, prepared: bool, imports: Imports) -> lis
     lines.append('numeric = X.select_dtypes("number").columns')
     rest = f"numeric.append(pd.Index([{', '.join(others)}]))" if others else "numeric"
     lines.append(f"categorical = X.columns.difference({rest}, sort=False)")
-    return [first, "\n".join(lines)]
+    return "\n".join(lines)
 
 
 def _target_values(facts: Facts, recipe: Recipe) -> str:
@@ -185,7 +186,7 @@ def _submission(facts: Facts, recipe: Recipe, mix: Mixed, prepared: bool) -> str
     if not facts.test:
         return ""
     outputs = mix.final(_frame("test", prepared))
-    multiple = facts.metric.need == "probabilities" and not (facts.kind == "binary" and not facts.class_columns)
+    multiple = facts.metric.need == "probabilities" and not (facts.kind == "binary" and not facts.wide)
     path = 'submission.to_csv(WORKING / "submission.csv", index=False)'
     if multiple:
         lines = [f"submission = pd.DataFrame({outputs}, columns=encoder.classes_)"]

@@ -46,7 +46,7 @@ def _hashed(use: Setting, imports: Imports) -> Call:
 
 
 def _topics(use: Setting, imports: Imports) -> Call:
-    components = 100 if use.rows >= 2000 else 30
+    components = round((100 if use.rows >= 2000 else 30) * min(use.effort, 1))
     svd = call(imports.name("sklearn.decomposition.TruncatedSVD"), str(components), "random_state=SEED")
     return call("make_pipeline", _words(use, imports), svd)
 
