@@ -1,10 +1,6 @@
 /** The tree: what it shows, the keyboard, and that its cost in the page does not grow with the run. */
 
-import tree, {
-  TreeModel,
-  TreeNode,
-  TreeState
-} from '../../../aide_jupyter/widgets/tree';
+import tree, { TreeModel, TreeNode, TreeState } from '../../../aide_jupyter/widgets/tree';
 
 class FakeModel implements TreeModel {
   saved: (string | null)[] = [];
@@ -25,10 +21,7 @@ class FakeModel implements TreeModel {
     this.emit('change:selected');
   }
   on(name: string, listener: () => void): void {
-    this.listeners.set(
-      name,
-      (this.listeners.get(name) ?? new Set()).add(listener)
-    );
+    this.listeners.set(name, (this.listeners.get(name) ?? new Set()).add(listener));
   }
   off(name: string, listener: () => void): void {
     this.listeners.get(name)?.delete(listener);
@@ -63,8 +56,7 @@ function node(number: number, more: Partial<TreeNode> = {}): TreeNode {
   };
 }
 
-const many = (count: number): TreeNode[] =>
-  Array.from({ length: count }, (_, index) => node(index + 1));
+const many = (count: number): TreeNode[] => Array.from({ length: count }, (_, index) => node(index + 1));
 
 describe('the tree', () => {
   let model: FakeModel;
@@ -73,8 +65,7 @@ describe('the tree', () => {
 
   const rows = () => [...el.querySelectorAll<HTMLElement>('[role=treeitem]')];
   const ids = () => rows().map(row => row.dataset.candidate);
-  const row = (id: string) =>
-    el.querySelector<HTMLElement>(`[data-candidate="${id}"]`)!;
+  const row = (id: string) => el.querySelector<HTMLElement>(`[data-candidate="${id}"]`)!;
   const press = (key: string) =>
     (document.activeElement ?? document.body).dispatchEvent(
       new KeyboardEvent('keydown', { key, bubbles: true, cancelable: true })
@@ -100,18 +91,11 @@ describe('the tree', () => {
   it('says that there are no candidates, until there is one', () => {
     expect(el.textContent).toContain('There are no candidates yet.');
     model.show(many(1));
-    expect(
-      el.querySelector<HTMLElement>('.aide-Tree-empty')!.hidden
-    ).toBeTruthy();
+    expect(el.querySelector<HTMLElement>('.aide-Tree-empty')!.hidden).toBeTruthy();
   });
 
   it('shows children below their parent, depth first, with levels for a screen reader', () => {
-    model.show([
-      node(1),
-      node(2),
-      node(3, { parent: 'c0001' }),
-      node(4, { parent: 'c0003' })
-    ]);
+    model.show([node(1), node(2), node(3, { parent: 'c0001' }), node(4, { parent: 'c0003' })]);
     expect(ids()).toEqual(['c0001', 'c0003', 'c0004', 'c0002']);
     expect(row('c0004').getAttribute('aria-level')).toBe('3');
     expect(row('c0002').getAttribute('aria-posinset')).toBe('2');
@@ -122,12 +106,8 @@ describe('the tree', () => {
 
   it('tells where each has got to in words and by shape, not by colour alone', () => {
     const standings = ['good', 'failed', 'waiting', 'rejected'] as const;
-    model.show(
-      standings.map((standing, index) => node(index + 1, { standing }))
-    );
-    const marks = rows().map(
-      one => one.querySelector('.aide-Tree-mark')!.textContent
-    );
+    model.show(standings.map((standing, index) => node(index + 1, { standing })));
+    const marks = rows().map(one => one.querySelector('.aide-Tree-mark')!.textContent);
     expect(new Set(marks).size).toBe(standings.length);
     model.show([
       node(1, {
@@ -139,12 +119,7 @@ describe('the tree', () => {
       })
     ]);
     const said = row('c0001').getAttribute('aria-label')!;
-    for (const part of [
-      '0.81 selection',
-      'best',
-      '2 flags',
-      'graded on hidden rows'
-    ]) {
+    for (const part of ['0.81 selection', 'best', '2 flags', 'graded on hidden rows']) {
       expect(said).toContain(part);
     }
   });
@@ -235,17 +210,10 @@ describe('the tree', () => {
         attributes: true,
         characterData: true
       });
-      model.show([
-        ...many(count),
-        node(count + 1, { parent: 'c0001', best: true })
-      ]);
+      model.show([...many(count), node(count + 1, { parent: 'c0001', best: true })]);
       const found = observer
         .takeRecords()
-        .reduce(
-          (sum, one) =>
-            sum + 1 + one.addedNodes.length + one.removedNodes.length,
-          0
-        );
+        .reduce((sum, one) => sum + 1 + one.addedNodes.length + one.removedNodes.length, 0);
       observer.disconnect();
       return found;
     };
@@ -257,9 +225,7 @@ describe('the tree', () => {
   it('draws a chain of a thousand fixes, and does not hang on a candidate that is its own parent', () => {
     model.show([
       node(1, { parent: 'c9999' }),
-      ...Array.from({ length: 999 }, (_, index) =>
-        node(index + 2, { parent: node(index + 1).id })
-      )
+      ...Array.from({ length: 999 }, (_, index) => node(index + 2, { parent: node(index + 1).id }))
     ]);
     expect(row('c0001').getAttribute('aria-level')).toBe('1');
     model.show([node(1, { parent: 'c0001' }), node(2)]);
