@@ -96,7 +96,7 @@ _MULTICLASS = {
 
 _LOG = r"(?:logarithms?|log)\s+of\s+(?:the\s+)?(?:predict|observ|true|actual)|between\s+(?:the\s+)?log"
 _WORDS = (
-    ("rmsle", r"rmsle|root[\s_-]*mean[\s_-]*squared?[\s_-]*log"),
+    ("rmsle", r"rmsle|root[\s_-]*mean[\s_-]*squared?[\s_-]*log\w*"),
     ("rmse", r"rmse|root[\s_-]*mean[\s_-]*squared?"),
     ("mape", r"s?mape|mean[\s_-]*absolute[\s_-]*percentage"),
     ("medae", r"medae|median[\s_-]*absolute"),
