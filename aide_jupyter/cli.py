@@ -212,8 +212,16 @@ def _demo(arguments: argparse.Namespace) -> int:
 
 
 def _resume(arguments: argparse.Namespace) -> int:
+    from .owner import is_owned
+    from .run_index import RunIndex
     from .terminal import resume_in_terminal
 
+    if is_owned(RunIndex().resolve(arguments.which).folder):
+        answer = _control(arguments.which, "resume")
+        print("The process that has the run goes on with it.")
+        if arguments.json:
+            print(json.dumps(answer))
+        return 0
     return resume_in_terminal(
         arguments.which,
         mode=arguments.review,

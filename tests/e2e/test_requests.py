@@ -44,7 +44,7 @@ def test_what_cannot_be_is_refused_with_what_to_do(
     assert words in done.err
     assert "Traceback" not in done.err
     assert not (aide.home / "aide-runs").exists()
-    assert json.loads(aide("list", "--json").out)["runs"] == []
+    assert aide("list", "--json").json["runs"] == []
 
 
 def test_a_data_folder_below_a_run_is_refused(aide: Aide, data: Path, model: Any) -> None:

@@ -93,7 +93,7 @@ def test_a_refused_key_ends_the_run_at_once_with_what_to_set_and_can_be_resumed(
     assert done.code == 2
     assert "OPENAI_API_KEY" in done.err
     assert "Traceback" not in done.err
-    (run,) = json.loads(aide("list", "--json").out)["runs"]
+    (run,) = aide("list", "--json").json["runs"]
     assert run["status"] == "paused"
     again = aide("resume", run["run"], "--base-url", model(), "--json")
     assert again.code == 0, again.err
@@ -168,7 +168,7 @@ def test_another_process_pauses_resumes_and_stops_a_run(aide: Aide, data: Path, 
     assert aide("pause", run).code == 0
     until(lambda: aide.of_kind("reviewed"))
     assert len(aide.of_kind("chosen")) == 1
-    assert json.loads(aide("list", "--json").out)["runs"][0]["status"] == "paused"
+    assert aide("list", "--json").json["runs"][0]["status"] == "paused"
     assert aide("resume", run).code == 0
     until(lambda: len(aide.of_kind("chosen")) > 1)
     assert aide("stop", run).code == 0
