@@ -51,21 +51,24 @@ def names(path):
 print(json.dumps({
     "run": names(".."), "home": names(%r), "data": open("input/train.csv").read(), "tmp": len(names("/tmp")),
     "environment": sorted(os.environ), "secret": os.environ.get("CANARY_KEY"), "sockets": names("../s"),
-    "root": [name for name in names("/root") if name != ".pyenv"], "mnt": names("/mnt"), "var": names("/var"),
+    "root": names("/root"), "mnt": names("/mnt"), "var": names("/var"),
     "own": __import__("importlib.util").util.find_spec("aide_jupyter") is not None}))
 ''' % str(Path.home())
     async with kernel() as one:
         seen = json.loads(await one.ask(code))
-        seen["python"] = sys.prefix
+        python = [Path(os.path.realpath(prefix)) for prefix in (sys.prefix, sys.base_prefix)]
+        seen["python"] = [path.relative_to(top).parts[0] for path in python for top in (Path.home(), Path("/root"))
+                          if path.is_relative_to(top)]
         return seen
 """
     )
     assert seen["run"] == ["d", "s", "w"]
-    assert not set(seen["home"]) - {".bashrc", ".inputrc", ".pyenv", "venv"}
+    skeleton = {".bashrc", ".inputrc", *seen["python"]}
+    assert not set(seen["home"]) - skeleton
     assert seen["data"] == "a,b\n1,2\n"
     assert seen["tmp"] == 1
     assert seen["secret"] is None and not any("CANARY" in name for name in seen["environment"])
-    assert seen["root"] in ([], [".bashrc"], [".bashrc", ".inputrc"])
+    assert not set(seen["root"]) - skeleton
     assert seen["mnt"] == seen["var"] == []
     assert set(seen["sockets"]) == {"k.json", "k-1", "k-2", "k-3", "k-4", "k-5"}
     assert seen["own"] is False
