@@ -90,16 +90,21 @@ class AideApp(ExtensionApp):
         )
 
     def initialize_settings(self) -> None:
-        """Called by Jupyter: make the one service that all handlers use."""
+        """Called by Jupyter."""
         server = self.serverapp
         assert server is not None and server.event_logger is not None
         server.event_logger.register_event_schema(SCHEMA_FILE)
+        self.runs = self.make_runs()
+        self.settings.update({RUNS: self.runs, SANDBOX_STATE: Sandbox()})
+
+    def make_runs(self) -> Runs:
+        """The one service that all handlers use."""
+        server = self.serverapp
+        assert server is not None and server.event_logger is not None
         hidden = bool(server.contents_manager.allow_hidden)
         places = Places.of(server.root_dir, tuple(self.data_roots), self.runs_dir, hidden=hidden)
-        self.runs = Runs(
-            places, self.caps, Bell(server.event_logger.emit), partial(room_exists, server.web_app.settings, places)
-        )
-        self.settings.update({RUNS: self.runs, SANDBOX_STATE: Sandbox()})
+        in_a_room = partial(room_exists, server.web_app.settings, places)
+        return Runs(places, self.caps, Bell(server.event_logger.emit), in_a_room)
 
     def initialize_handlers(self) -> None:
         """Called by Jupyter."""

@@ -133,7 +133,7 @@ class DecisionsHandler(Handler):
     @authorized("execute", resource=RUNS)
     async def post(self, run: str) -> None:
         """Approve, edit or reject what was seen."""
-        await self.reply(decide(self.runs, run, self.body(DecisionRequest), self.actor))
+        await self.reply(await decide(self.runs, run, self.body(DecisionRequest), self.actor))
 
 
 class ControlHandler(Handler):

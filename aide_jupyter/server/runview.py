@@ -57,7 +57,7 @@ def run_state(picture: Picture, around: Around, after: int = -1) -> m.RunState:
         phase_words=words.phase(state, now, ""),
         preparing=around.preparing,
         owner=around.owner,
-        owner_words=words.OWNERS[around.owner],
+        owner_words="" if now == "closed" else words.OWNERS[around.owner],
         actions=_actions(now, around.owner),
         goal=words.long(task.goal, "goal"),
         evaluation=words.long(task.evaluation or "", "evaluation"),

@@ -11,7 +11,6 @@ from .. import records as r
 from ..afterwards import close_unowned
 from ..audit import words as w
 from ..audit.notebook import cell_ids
-from ..directing import Directed
 from ..errors import BadRequest
 from ..owner import control
 from ..review import gate
@@ -127,20 +126,25 @@ async def _steer_other(runs: Runs, run: str, asked: Command, actor: r.Actor) -> 
             await control(entry.folder, asked.verb, user=actor.name)
 
 
-def decide(runs: Runs, run: str, asked: DecisionRequest, actor: r.Actor) -> DecisionReply:
+async def decide(runs: Runs, run: str, asked: DecisionRequest, actor: r.Actor) -> DecisionReply:
     """Record a person's decision on exactly the program that they saw.
 
     Raises
     ------
+    NotFound
+        There is no such run.
     AlreadyDecided
         Another decision was first, or what waits is not what was seen.
     BadRequest
-        It cannot be used as it is, or nobody can be answered here.
+        It cannot be used as it is; the question stays open.
     """
-    reviews = _at_work(runs, run).parts.reviews
+    live = runs.live(run)
+    if live is None or live.run is None:
+        return await runs.look(run, lambda picture, around: _decided_before(picture, asked))
+    engine = live.run.engine
     if asked.edited_code is not None:
-        _at_work(runs, run).must_hold_no_secret(asked.edited_code)
-    verdict = reviews.decide(
+        engine.must_hold_no_secret(asked.edited_code)
+    verdict = engine.parts.reviews.decide(
         asked.candidate,
         asked.nonce,
         asked.code,
@@ -151,17 +155,26 @@ def decide(runs: Runs, run: str, asked: DecisionRequest, actor: r.Actor) -> Deci
         data=asked.data,
         purposes=asked.purposes,
     )
-    done = {"approve": "approved", "edit": "edited, and the edit approved", "reject": "rejected"}[verdict.decision]
-    by = words.who(verdict.actor)
-    said = f"{asked.candidate} was {done} by {by}."
-    return DecisionReply(candidate=asked.candidate, decision=verdict.decision, by=by, words=said)
+    return _decision(asked.candidate, verdict.decision, verdict.actor)
 
 
-def _at_work(runs: Runs, run: str) -> Directed:
-    live = runs.live(run)
-    if live is None or live.run is None:
+def _decided_before(picture: Picture, asked: DecisionRequest) -> DecisionReply:
+    """Of a run that is not at work here, what its records say. The same decision again changes nothing, so it is told
+    as it was taken."""
+    node = picture.trail.state.candidates.get(asked.candidate)
+    if node is None or node.decided is None or node.decided_by is None:
         raise gate.AlreadyDecided("Nothing of this run waits for a decision here.", "Load the run again.")
-    return live.run.engine
+    decided = node.decided
+    reply = _decision(node.id, decided.decision, node.decided_by)
+    if (decided.decision, decided.code, asked.edited_code) == (asked.decision, asked.code, None):
+        return reply
+    raise gate.AlreadyDecided(reply.words, "Load the run again to see where it stands.")
+
+
+def _decision(candidate: str, decision: r.Decision, actor: r.Actor) -> DecisionReply:
+    done = {"approve": "approved", "edit": "edited, and the edit approved", "reject": "rejected"}[decision]
+    by = words.who(actor)
+    return DecisionReply(candidate=candidate, decision=decision, by=by, words=f"{candidate} was {done} by {by}.")
 
 
 async def questions(runs: Runs, run: str) -> Questions:
