@@ -157,8 +157,10 @@ def profile(plan: Plan) -> str:
     if plan.lifetime:
         hours, rest = divmod(int(min(plan.lifetime, LONGEST_TIMEOUT)), 3600)
         lines += [f"timeout {hours:02d}:{rest // 60:02d}:{rest % 60:02d}"]
-    # As root, /root stays writable for root alone: the probe has to open it for the kernel's uid to pass through.
-    lines += ["read-only /", "read-only /tmp", *([] if plan.drop else ["read-only ${HOME}"])]
+    # As root, /root stays writable for root alone: the probe has to open it for the kernel's uid to pass through. As
+    # an ordinary user `read-only /` would cost the user namespace: with a mount upon the root, unshare(CLONE_NEWUSER)
+    # fails and firejail goes on without (measured, 0.9.72). There the files' own permissions protect what is left.
+    lines += ["read-only /tmp", "read-only /" if plan.drop else "read-only ${HOME}"]
     lines += [f"whitelist {refuse_special(path)}" for path in whitelisted(plan)]
     lines += [f"read-write {path}" for path in (plan.workspace, plan.sockets)]
     lines += [f"read-only {refuse_special(path)}" for path in (*plan.readable, *plan.python)]

@@ -99,7 +99,7 @@ class Attempt:
         expect = {
             "uid": plan.uid,
             "drop": plan.drop,
-            "namespaces": host_namespaces(),
+            "namespaces": host_namespaces(drop=plan.drop),
             "passages": devices,
             "visible": visible,
             "kept": top,

@@ -17,9 +17,11 @@ NAMESPACES = ("mnt", "pid", "net", "ipc", "uts")
 CAPABILITIES = ("CapInh", "CapPrm", "CapEff", "CapBnd", "CapAmb")
 
 
-def host_namespaces() -> dict[str, str]:
-    """The identities of this process's own namespaces."""
-    return {name: str(Path(f"/proc/self/ns/{name}").readlink()) for name in NAMESPACES}
+def host_namespaces(*, drop: bool) -> dict[str, str]:
+    """The identities of this process's namespaces that a kernel must not share: an ordinary user's kernel has a user
+    namespace of its own too, by which limits on processes count per kernel."""
+    names = NAMESPACES if drop else (*NAMESPACES, "user")
+    return {name: str(Path(f"/proc/self/ns/{name}").readlink()) for name in names}
 
 
 def peer(connection: socket.socket) -> tuple[int, int, int]:
@@ -45,8 +47,10 @@ def judge(plan: Plan, launcher: int, pid: int, uid: int) -> tuple[Process | None
     if pid_depth(fields) <= pid_depth(status(os.getpid())):
         failures.append("it has no process namespace of its own")
     failures += _mounts_not_read_only(plan, pid)
+    if not plan.drop and _same_users(pid):
+        failures.append("it has no user namespace of its own")
     if plan.drop:
-        for name, identity in host_namespaces().items():
+        for name, identity in host_namespaces(drop=True).items():
             with contextlib.suppress(FileNotFoundError):
                 if str(Path(f"/proc/{pid}/ns/{name}").readlink()) == identity:
                     failures.append(f"it shares the {name} namespace")
@@ -57,13 +61,19 @@ def judge(plan: Plan, launcher: int, pid: int, uid: int) -> tuple[Process | None
     return init, failures
 
 
+def _same_users(pid: int) -> bool:
+    """Whether a process counts users as this one does. The namespace itself is hidden from an ordinary user."""
+    own, other = (Path(f"/proc/{name}/uid_map").read_text(encoding="ascii").split() for name in ("self", str(pid)))
+    return own == other
+
+
 def _mounts_not_read_only(plan: Plan, pid: int) -> list[str]:
     try:
         text = Path(f"/proc/{pid}/mountinfo").read_text(encoding="utf-8", errors="surrogateescape")
     except OSError as error:
         return [f"its mounts cannot be read ({error.strerror})"]
     mounts = [Mount.read(line) for line in text.splitlines()]
-    paths = (Path("/"), *plan.readable, *plan.python)
+    paths = (*([Path("/")] if plan.drop else []), *plan.readable, *plan.python)
     return [f"{path} is not read-only" for path in paths if not seen_at(mounts, path).read_only]
 
 
