@@ -184,15 +184,18 @@ function keptOf(cell: ISharedCell, right: IAgentCell): SharedCell.Cell | null {
   if (right.cell_type === 'markdown' && aide?.source_sha256 === sha256(source)) {
     return null;
   }
-  const { aide: _aide, editable: _editable, deletable: _deletable, ...metadata } = withoutTrust(cell.getMetadata());
+  const metadata = without(cell.getMetadata(), 'aide', 'editable', 'deletable', 'trusted');
   const own = { ...cell.toJSON(), metadata, id: `kept-${sha256(`${cell.getId()}${source}`).slice(0, 16)}` };
   return { ...own, source } as SharedCell.Cell;
 }
 
 /** Metadata without the mark that a page may run what the cell shows: it is never set here, so it is not copied. */
 export function withoutTrust(metadata: PartialJSONObject): PartialJSONObject {
-  const { trusted: _trusted, ...rest } = metadata;
-  return rest;
+  return without(metadata, 'trusted');
+}
+
+function without(metadata: PartialJSONObject, ...names: string[]): PartialJSONObject {
+  return Object.fromEntries(Object.entries(metadata).filter(([name]) => !names.includes(name)));
 }
 
 const unix = (text: string): string => text.replace(/\r\n/g, '\n');

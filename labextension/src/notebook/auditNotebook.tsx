@@ -1,0 +1,361 @@
+import type { Cell } from '@jupyterlab/cells';
+import type { NotebookPanel } from '@jupyterlab/notebook';
+import type { Contents } from '@jupyterlab/services';
+import { ReactWidget } from '@jupyterlab/ui-components';
+import type { IDisposable } from '@lumino/disposable';
+import { Message, MessageLoop } from '@lumino/messaging';
+import { Signal } from '@lumino/signaling';
+import { PanelLayout, Widget } from '@lumino/widgets';
+import * as React from 'react';
+
+import type { FollowedRun } from '../followed';
+import { IPage, NotebookWriter } from '../notebookWriter';
+import { Host, IHost } from '../panel/host';
+import type { IHold } from '../tokens';
+import { Banner } from './banner';
+import { CellCard, RunningOutput } from './card';
+import { codeCellId } from './cells';
+import { CellReview, IProgramCell } from './review';
+
+/** One open audit notebook: who writes it, and the reviews and the running output in its cells. */
+export class AuditNotebook implements IDisposable {
+  constructor(
+    readonly panel: NotebookPanel,
+    private readonly hold: IHold,
+    private readonly host: IHost,
+    contents: Contents.IManager
+  ) {
+    const page: IPage = {
+      stat: path => contents.get(path, { content: false, hash: true }),
+      editing: () => this.editing(),
+      still: change => still(panel, change),
+      anew: change => anew(panel, change)
+    };
+    this.writer = new NotebookWriter(this.run, panel.context, page);
+    this._banner = new BannerWidget(host, this.run, this.writer, () => this.showNext());
+    panel.contentHeader.addWidget(this._banner);
+    this.run.changed.connect(this.look, this);
+    this.run.printed.connect(this.look, this);
+    this.writer.changed.connect(this.look, this);
+    panel.content.modelContentChanged.connect(this.look, this);
+    panel.context.model.cells.changed.connect(this.look, this);
+    panel.disposed.connect(this.dispose, this);
+    this.look();
+  }
+
+  readonly writer: NotebookWriter;
+
+  get run(): FollowedRun {
+    return this.hold.run;
+  }
+
+  get isDisposed(): boolean {
+    return this._disposed;
+  }
+
+  /** The review of a candidate, where it waits. */
+  review(candidate: string): CellReview | undefined {
+    return this._reviews.get(candidate);
+  }
+
+  /** Bring a waiting program into view, with the focus on its card and not on any of its buttons. */
+  async show(candidate: string): Promise<void> {
+    const { content } = this.panel;
+    const place = content.widgets.findIndex(cell => cell.model.id === codeCellId(this.run.run, candidate));
+    if (place !== -1) {
+      content.activeCellIndex = place;
+      await content.scrollToItem(place);
+      await content.widgets[place].ready;
+      this._cells.get(candidate)?.widget.look();
+    }
+  }
+
+  dispose(): void {
+    if (this._disposed) {
+      return;
+    }
+    this._disposed = true;
+    window.clearTimeout(this._timer);
+    Signal.disconnectReceiver(this);
+    this.writer.dispose();
+    this._banner.dispose();
+    for (const { widget } of this._cells.values()) {
+      widget.dispose();
+    }
+    this._cells.clear();
+    this.hold.dispose();
+  }
+
+  private showNext(): void {
+    const [next] = this.run.questions?.questions ?? [];
+    if (next !== undefined) {
+      void this.show(next.candidate);
+    }
+  }
+
+  /** Look again, once for all that happens now. */
+  private look(): void {
+    window.clearTimeout(this._timer);
+    this._timer = window.setTimeout(() => this.decorate(), 0);
+  }
+
+  private decorate(): void {
+    if (this._disposed) {
+      return;
+    }
+    const wanted = new Set<string>();
+    if (this.writer.state !== 'refused') {
+      this.updateReviews();
+      for (const [candidate, review] of this._reviews) {
+        if (!review.over) {
+          wanted.add(candidate);
+        }
+      }
+      for (const node of this.run.state?.nodes ?? []) {
+        if (node.standing === 'running') {
+          wanted.add(node.id);
+        }
+      }
+    }
+    for (const [candidate, { cell, widget }] of this._cells) {
+      if (!wanted.has(candidate) || cell.isDisposed || widget.isDisposed) {
+        widget.dispose();
+        this._cells.delete(candidate);
+      }
+    }
+    for (const candidate of wanted) {
+      if (!this._cells.has(candidate)) {
+        this.attach(candidate);
+      }
+      this._cells.get(candidate)?.widget.update();
+    }
+  }
+
+  private updateReviews(): void {
+    if (this.run.questions === null && this.run.state === null) {
+      return;
+    }
+    const questions = this.run.questions?.questions ?? [];
+    const asked = new Map(questions.map(question => [question.candidate, question]));
+    for (const [candidate, review] of this._reviews) {
+      review.update(asked.get(candidate) ?? null);
+      if (review.over) {
+        this._reviews.delete(candidate);
+      }
+    }
+    for (const [candidate, question] of asked) {
+      if (!this._reviews.has(candidate)) {
+        const { trans } = this.host;
+        const review = new CellReview(this.run, this.programCell(candidate), question, {
+          notShown: trans.__('The cell does not show the program that waits, so nothing was decided.'),
+          notEdited: trans.__('The cell still holds the program as it was proposed. Change it, or discard the edit.'),
+          decidedWhileEditing: trans.__(
+            'It was decided elsewhere while you edited it. Your edit is kept in a cell of your own below.'
+          )
+        });
+        review.changed.connect(this.onReview, this);
+        this._reviews.set(candidate, review);
+      }
+    }
+  }
+
+  private onReview(review: CellReview): void {
+    this.look();
+    if (review.gone) {
+      this.writer.refresh();
+    }
+  }
+
+  private attach(candidate: string): void {
+    const id = codeCellId(this.run.run, candidate);
+    const cell = this.panel.content.widgets.find(one => one.model.id === id);
+    if (cell === undefined) {
+      return;
+    }
+    const widget = new CellWidget(this.host, this.run, candidate, () => this._reviews.get(candidate));
+    this._cells.set(candidate, { cell, widget });
+    // A cell outside of the view has no parts yet, and puts them in behind what is there.
+    void cell.ready.then(() => {
+      if (!cell.isDisposed && !widget.isDisposed) {
+        (cell.layout as PanelLayout).insertWidget(2, widget);
+      }
+    });
+  }
+
+  /** The ids of cells that are edited. In a room another person may be the one who edits. */
+  private editing(): Set<string> {
+    const ids = [...this._reviews]
+      .filter(([, review]) => review.mode === 'edit')
+      .map(([candidate]) => codeCellId(this.run.run, candidate));
+    const others = this.panel.context.model.collaborative
+      ? this.shared.cells.filter(cell => cell.getMetadata('editable') === true).map(cell => cell.getId())
+      : [];
+    return new Set([...ids, ...others]);
+  }
+
+  private programCell(candidate: string): IProgramCell {
+    const id = codeCellId(this.run.run, candidate);
+    const find = () => this.shared.cells.find(cell => cell.getId() === id);
+    return {
+      source: () => find()?.getSource() ?? null,
+      put: source => {
+        const cell = find();
+        if (cell !== undefined && cell.getSource() !== source) {
+          this.shared.transact(() => cell.setSource(source), false);
+        }
+      },
+      setEditable: editable => {
+        this.shared.transact(() => find()?.setMetadata('editable', editable), false);
+      },
+      enter: () => {
+        const { content } = this.panel;
+        content.activeCellIndex = content.widgets.findIndex(cell => cell.model.id === id);
+        content.mode = 'edit';
+        content.activeCell?.editor?.focus();
+      }
+    };
+  }
+
+  private get shared() {
+    return this.panel.context.model.sharedModel;
+  }
+
+  private readonly _banner: BannerWidget;
+  private readonly _reviews = new Map<string, CellReview>();
+  private readonly _cells = new Map<string, { cell: Cell; widget: CellWidget }>();
+  private _timer = 0;
+  private _disposed = false;
+}
+
+/** What stands below a program in its cell. JupyterLab's keys for cells do not count in it. */
+class CellWidget extends ReactWidget {
+  constructor(
+    private readonly host: IHost,
+    private readonly run: FollowedRun,
+    private readonly candidate: string,
+    private readonly review: () => CellReview | undefined
+  ) {
+    super();
+    this.addClass('jp-AideCell');
+    this.node.dataset.lmSuppressShortcuts = 'true';
+    for (const event of ['keydown', 'mousedown', 'dblclick', 'contextmenu']) {
+      this.node.addEventListener(event, happened => happened.stopPropagation());
+    }
+  }
+
+  /** Put the focus on the card's heading. */
+  look(): void {
+    this.node.querySelector<HTMLElement>('h3')?.focus();
+  }
+
+  protected render(): JSX.Element {
+    const review = this.review();
+    return (
+      <Host.Provider value={this.host}>
+        {review !== undefined && !review.over ? (
+          <CellCard review={review} />
+        ) : (
+          <RunningOutput run={this.run} candidate={this.candidate} />
+        )}
+      </Host.Provider>
+    );
+  }
+}
+
+/** The banner above the cells, as high as what it says. */
+class BannerWidget extends ReactWidget {
+  constructor(
+    private readonly host: IHost,
+    private readonly run: FollowedRun,
+    private readonly writer: NotebookWriter,
+    private readonly onShow: () => void
+  ) {
+    super();
+    this.addClass('jp-AideBanner');
+    this._sizes = new ResizeObserver(() => this.stretch());
+  }
+
+  dispose(): void {
+    this._sizes.disconnect();
+    super.dispose();
+  }
+
+  protected render(): JSX.Element {
+    return (
+      <Host.Provider value={this.host}>
+        <div ref={this._inner}>
+          <Banner run={this.run} writer={this.writer} onShow={this.onShow} />
+        </div>
+      </Host.Provider>
+    );
+  }
+
+  protected onAfterAttach(message: Message): void {
+    super.onAfterAttach(message);
+    void this.renderPromise?.then(() => {
+      if (this._inner.current !== null) {
+        this._sizes.observe(this._inner.current);
+      }
+    });
+  }
+
+  private stretch(): void {
+    this.node.style.minHeight = `${this._inner.current?.offsetHeight ?? 0}px`;
+    if (this.parent !== null) {
+      MessageLoop.postMessage(this.parent, Widget.Msg.FitRequest);
+    }
+  }
+
+  private readonly _inner = React.createRef<HTMLDivElement>();
+  private readonly _sizes: ResizeObserver;
+}
+
+/** Change cells so that what a person looks at stays where it is: the active cell where it is in sight, else the first. */
+function still<T>(panel: NotebookPanel, change: () => T): T {
+  const { content } = panel;
+  const outer = content.outerNode;
+  const top = outer.getBoundingClientRect().top;
+  const inSight = (cell: Cell | null) => {
+    const place = cell?.isAttached ? cell.node.getBoundingClientRect() : null;
+    return place !== null && place.height > 0 && place.bottom > top && place.top < top + outer.clientHeight;
+  };
+  const kept = inSight(content.activeCell) ? content.activeCell : (content.widgets.find(inSight) ?? null);
+  const before = kept?.node.getBoundingClientRect().top ?? 0;
+  const result = change();
+  const settle = () => {
+    if (kept !== null && kept.isAttached && !kept.isDisposed) {
+      outer.scrollTop += kept.node.getBoundingClientRect().top - before;
+    }
+  };
+  settle();
+  window.requestAnimationFrame(settle);
+  return result;
+}
+
+/** Read the notebook anew, and put the person back where they were. */
+async function anew(panel: NotebookPanel, change: () => Promise<void>): Promise<void> {
+  const { content } = panel;
+  const id = content.activeCell?.model.id;
+  const { mode } = content;
+  const focused = content.node.contains(document.activeElement);
+  const cursor = content.activeCell?.editor?.getCursorPosition();
+  const top = content.outerNode.scrollTop;
+  await change();
+  const place = content.widgets.findIndex(cell => cell.model.id === id);
+  if (panel.isDisposed || place === -1) {
+    return;
+  }
+  content.activeCellIndex = place;
+  content.outerNode.scrollTop = top;
+  const cell = content.widgets[place];
+  if (focused && mode === 'edit') {
+    content.mode = 'edit';
+    await cell.ready;
+    if (cursor !== undefined) {
+      cell.editor?.setCursorPosition(cursor);
+    }
+    cell.editor?.focus();
+  } else if (focused) {
+    cell.node.focus();
+  }
+}
