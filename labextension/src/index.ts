@@ -1,8 +1,24 @@
-import { JupyterFrontEnd, JupyterFrontEndPlugin } from '@jupyterlab/application';
+import { ILayoutRestorer, JupyterFrontEnd, JupyterFrontEndPlugin } from '@jupyterlab/application';
+import { Dialog, ICommandPalette, ReactWidget, showDialog } from '@jupyterlab/apputils';
+import { IDocumentManager } from '@jupyterlab/docmanager';
+import { INotebookTracker } from '@jupyterlab/notebook';
+import { IRunningSessionManagers } from '@jupyterlab/running';
+import { ISettingRegistry } from '@jupyterlab/settingregistry';
 import { IStateDB } from '@jupyterlab/statedb';
+import { IStatusBar } from '@jupyterlab/statusbar';
+import { ITranslator, nullTranslator } from '@jupyterlab/translation';
+import { Signal } from '@lumino/signaling';
+import { createElement } from 'react';
 
 import { Api } from './api';
+import { addRunning, addStatusItem } from './around';
+import { addCommands, CommandIDs } from './commands';
 import { Aide } from './model';
+import { Event, notify } from './notifications';
+import { Host, IAttention, IHost } from './panel/host';
+import { AidePanel } from './panel/panel';
+import { Verdict } from './panel/results';
+import { notebookPlugin } from './notebook/plugin';
 import { IAide } from './tokens';
 
 const model: JupyterFrontEndPlugin<IAide> = {
@@ -19,4 +35,154 @@ const model: JupyterFrontEndPlugin<IAide> = {
   }
 };
 
-export default [model];
+const panel: JupyterFrontEndPlugin<void> = {
+  id: 'aide-jupyter:plugin',
+  description: 'The side panel, its commands, and what tells of runs elsewhere in the window.',
+  autoStart: true,
+  requires: [IAide],
+  optional: [
+    ITranslator,
+    IDocumentManager,
+    INotebookTracker,
+    ISettingRegistry,
+    IStateDB,
+    ICommandPalette,
+    ILayoutRestorer,
+    IStatusBar,
+    IRunningSessionManagers
+  ],
+  activate: (
+    app: JupyterFrontEnd,
+    aide: IAide,
+    translator: ITranslator | null,
+    documents: IDocumentManager | null,
+    notebooks: INotebookTracker | null,
+    registry: ISettingRegistry | null,
+    memory: IStateDB | null,
+    palette: ICommandPalette | null,
+    restorer: ILayoutRestorer | null,
+    statusBar: IStatusBar | null,
+    running: IRunningSessionManagers | null
+  ) => {
+    const trans = (translator ?? nullTranslator).load('aide_jupyter');
+    const attention = new Signal<object, IAttention>({});
+    const settings = new Map<string, boolean>();
+
+    const confirm = async (title: string, text: string, button: string) => {
+      const result = await showDialog({
+        title,
+        body: text,
+        buttons: [Dialog.cancelButton(), Dialog.warnButton({ label: button })],
+        defaultButton: 0
+      });
+      return result.button.accept;
+    };
+    const tell = (title: string, text: string) =>
+      showDialog({ title, body: text, buttons: [Dialog.okButton({ label: trans.__('Close') })] });
+    const openNotebook = (path: string) => {
+      documents?.openOrReveal(
+        path,
+        'default',
+        undefined,
+        { mode: 'split-left', activate: true },
+        { shouldStart: false }
+      );
+    };
+    const wish: IHost['wish'] = { current: null };
+    const host: IHost = { aide, trans, documents, memory, openNotebook, confirm, attention, wish };
+    const side = new AidePanel(host);
+    app.shell.add(side, 'right', { rank: 700 });
+    restorer?.add(side, side.id);
+    const reveal = () => app.shell.activateById(side.id);
+    const show = (run: string) => {
+      reveal();
+      aide.go({ page: 'run', run });
+    };
+
+    addCommands(app.commands, {
+      aide,
+      trans,
+      reveal,
+      openNotebook,
+      confirm,
+      tell,
+      attend: (candidate, answer) => {
+        wish.current = { candidate, answer };
+        attention.emit({ candidate, answer });
+      },
+      notebookRun: () => {
+        const notebook = notebooks?.currentWidget;
+        if (!notebook || app.shell.currentWidget !== notebook) {
+          return null;
+        }
+        const found = notebook.content.model?.sharedModel.getMetadata('aide') as { run?: unknown } | undefined;
+        return { run: typeof found?.run === 'string' ? found.run : null, path: notebook.context.path };
+      },
+      showVerdict: verdict =>
+        showDialog({
+          title: trans.__('Verify this log'),
+          body: ReactWidget.create(createElement(Host.Provider, { value: host }, createElement(Verdict, { verdict }))),
+          buttons: [Dialog.okButton({ label: trans.__('Close') })]
+        })
+    });
+    if (palette !== null) {
+      const category = trans.__('AIDE');
+      for (const command of Object.values(CommandIDs)) {
+        palette.addItem({ command, category });
+      }
+    }
+    const refresh = () => app.commands.notifyCommandChanged();
+    aide.changed.connect(refresh);
+    notebooks?.currentChanged.connect(refresh);
+
+    void registry?.load(panel.id).then(loaded => {
+      const read = () => {
+        for (const event of ['decision', 'finished', 'failed', 'budget'] as Event[]) {
+          settings.set(event, (loaded.get('notify').composite as Record<string, boolean>)[event] !== false);
+        }
+        settings.set('openNotebook', loaded.get('openNotebook').composite !== false);
+      };
+      read();
+      loaded.changed.connect(read);
+    });
+    notify(aide, trans, event => settings.get(event) !== false, show);
+    openBegun(aide, () => settings.get('openNotebook') !== false, openNotebook);
+    if (statusBar !== null) {
+      addStatusItem(statusBar, aide, trans, show);
+    }
+    if (running !== null) {
+      addRunning(running, aide, trans, show, run => {
+        void aide.api.control(run.run, { verb: 'stop' }).catch((error: Error) => tell(run.title, error.message));
+      });
+    }
+  }
+};
+
+/** Open the notebook of a run that was begun in this page, once it is there, beside the panel. */
+function openBegun(aide: IAide, wanted: () => boolean, open: (path: string) => void): void {
+  let followed: string | null = null;
+  let preparing = false;
+  const look = () => {
+    const state = aide.current?.state ?? null;
+    if (state === null || state.run !== followed) {
+      followed = state?.run ?? null;
+      preparing = state?.phase === 'preparing';
+    } else if (preparing && state.phase !== 'preparing' && state.notebook !== null) {
+      preparing = false;
+      if (wanted()) {
+        open(state.notebook);
+      }
+    }
+  };
+  let current = aide.current;
+  current?.changed.connect(look);
+  aide.changed.connect(() => {
+    if (aide.current !== current) {
+      current?.changed.disconnect(look);
+      current = aide.current;
+      current?.changed.connect(look);
+    }
+  });
+}
+
+export default [model, panel, notebookPlugin];

@@ -11,7 +11,7 @@ import type { Doctor, RunSummary } from './types';
 /** The front end's own version; the server's must be the same. */
 export const VERSION = metadata.version;
 /** The schema of the events that say that a run has come to another record. */
-const EVENTS = 'aide_jupyter';
+const EVENTS = 'https://events.jupyter.org/aide_jupyter/run/v1';
 const PLACE = 'aide-jupyter:place';
 /** Milliseconds between two fetches of the list, at least, and until the next where no event came. */
 const PACE = 1000;
@@ -25,7 +25,7 @@ export class Aide implements IAide {
     private readonly memory: IStateDB | null
   ) {
     events.stream.connect((_, event) => {
-      if (event.schema_id.includes(EVENTS)) {
+      if (event.schema_id === EVENTS) {
         this.refresh();
       }
     });
