@@ -240,6 +240,7 @@ def test_the_disk_being_full_stops_the_run_with_words_and_nothing_recorded_is_lo
         assert "Traceback" not in done.err
         assert "No space left" in done.err
         (small / "ballast").unlink()
+        assert os.system(f"mount -o remount,size=40m {small}") == 0
         (run,) = (small / "runs").iterdir()
         assert aide("verify", str(run)).code == 2
         assert aide("resume", str(run), "--json").json["candidates"] > 0
