@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from . import records as r
-from .data.targets import TableColumns, guess_target
+from .data.columns import TableColumns, guess_target
 from .data.view import View
 from .data.worker import columns_in_process, target_kind_in_process
 from .errors import BadRequest

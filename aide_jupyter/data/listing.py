@@ -7,7 +7,8 @@ from collections.abc import Collection
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
-from . import images, tables
+from . import images
+from .names import is_table
 from .walk import open_folder, walk
 
 TABLES = 24
@@ -92,10 +93,10 @@ def _sorted_out(found: list[Entry]) -> Listing:
             first = sorted(entries, key=rank)[:2]
             shown += first
             alike[kind] = [entry for entry in entries if entry not in first]
-    tabular = sorted((entry for entry in shown if tables.is_table(entry.name)), key=rank)
+    tabular = sorted((entry for entry in shown if is_table(entry.name)), key=rank)
     for entry in tabular[TABLES:]:
         alike.setdefault((entry.name.parent, ending(entry.name)), []).append(entry)
-    others = [entry for entry in shown if not tables.is_table(entry.name)]
+    others = [entry for entry in shown if not is_table(entry.name)]
     return Listing(tabular[:TABLES], pictures, others, alike)
 
 

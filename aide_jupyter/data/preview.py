@@ -20,9 +20,10 @@ from .describe import Voice, column, sampled_note
 from .dialect import encoding_of
 from .fit import LIMIT, fit
 from .listing import BUDGET, LEAST, Entry, Listing, ending, listing
+from .names import is_table
 from .profile import ColumnProfile, TableProfile
 from .shape import Column, Dtype, File, Other, Preview, Table, TextFile
-from .tables import MAX_BYTES, Opened, Unreadable, is_table, open_tables
+from .tables import MAX_BYTES, Opened, Unreadable, open_tables
 
 MAX_COLUMNS = 200
 """Columns of a table whose statistics are taken; the target is always one of them."""

@@ -16,6 +16,7 @@ from .copying import Stop, check
 from .delimited import Delimited
 from .dialect import is_regular
 from .jsonrows import JsonRows
+from .names import MAYBE, suffix
 from .shape import Format
 
 MAX_BYTES = 2 << 30
@@ -27,8 +28,6 @@ XLSX_BYTES = 256 << 20
 XLSX_ROWS = 200_000
 XLSX_SHEETS = 8
 BATCH = 50_000
-_DELIMITED = {".csv": "csv", ".tsv": "tsv", ".tab": "tsv"}
-_MAYBE = {".txt", ".dat", ".data"}
 _NOT_XLSX = (zipfile.BadZipFile, KeyError, ValueError, OSError, TypeError, AttributeError, IndexError, SyntaxError)
 
 
@@ -64,14 +63,6 @@ class Unreadable(Exception):
     """Why a file is not read as the table that its name says, in words that end a sentence."""
 
 
-def is_table(path: PurePosixPath) -> bool:
-    """Whether a file may be a table, by its name."""
-    suffix = _suffix(path)
-    return (
-        suffix in _DELIMITED or suffix in _MAYBE or suffix in {".parquet", ".pq", ".json", ".jsonl", ".ndjson", ".xlsx"}
-    )
-
-
 def open_tables(
     path: Path, name: PurePosixPath, stop: Stop | None = None, *, most_bytes: int = MAX_BYTES
 ) -> list[Opened]:
@@ -91,26 +82,21 @@ def open_tables(
     Unreadable
         Where it cannot be read.
     """
-    suffix = _suffix(name)
+    ending = suffix(name)
     try:
-        if suffix in (".parquet", ".pq"):
+        if ending in (".parquet", ".pq"):
             return [_open_parquet(path, stop, most_bytes)]
-        if suffix == ".xlsx":
+        if ending == ".xlsx":
             return list(_open_xlsx(path, stop))
-        if suffix in (".json", ".jsonl", ".ndjson"):
+        if ending in (".json", ".jsonl", ".ndjson"):
             rows = JsonRows.open(path, stop)
             return [] if rows is None else [Opened(rows.format, rows, nested=rows.nested)]
         delimited = Delimited.open(path, most_bytes, stop)
     except OSError as error:
         raise Unreadable(f"it cannot be read ({error.strerror or 'damaged'})") from error
-    if delimited is None or (suffix in _MAYBE and not _surely(path, delimited)):
+    if delimited is None or (ending in MAYBE and not _surely(path, delimited)):
         return []
     return [Opened("tsv" if delimited.dialect.separator == "\t" else "csv", delimited)]
-
-
-def _suffix(path: PurePosixPath) -> str:
-    suffix = path.suffix.lower()
-    return PurePosixPath(path.stem).suffix.lower() if suffix == ".gz" else suffix
 
 
 def _surely(path: Path, delimited: Delimited) -> bool:

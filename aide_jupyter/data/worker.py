@@ -22,11 +22,11 @@ from typing import IO, Any
 from ..errors import AideError
 from ..records import PreviewLevel
 from ..untrusted import Untrusted
+from .columns import TableColumns, TargetKind
 from .copying import Stop, check
 from .fit import LIMIT
 from .listing import BUDGET, LEAST
 from .shape import Preview
-from .targets import TableColumns, TargetKind
 
 MEMORY = 4 << 30
 """Bytes of address space; a preview of a gigabyte of csv has 2 GB mapped, and under 500 MB of them in memory."""

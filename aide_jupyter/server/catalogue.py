@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from .. import __version__
-from ..data.targets import guess_target
+from ..data.columns import guess_target
 from ..data.worker import columns_in_process
 from ..errors import ModelUnusable
 from ..grading.metrics import METRICS

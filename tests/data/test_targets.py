@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from aide_jupyter.data.targets import columns, guess_target, target_kind
+from aide_jupyter.data.columns import guess_target
+from aide_jupyter.data.targets import columns, target_kind
 
 
 def test_columns_of_all_tables_with_their_real_names(tmp_path: Path) -> None:
