@@ -20,6 +20,27 @@ _READING = frozenset(
 
 _MIXED = 4
 
+_HINTS = {
+    "tune": ("tune", "tuning", "hyperparameter", "hyper-parameter", "search"),
+    "average": ("blend", "average", "ensemble", "combine"),
+    "weigh": ("weigh", "blend"),
+    "stack": ("stack",),
+    "power": ("skew", "power transform", "yeo", "box-cox", "normalis", "normaliz"),
+    "target": ("target encod", "mean encod"),
+    "pairs": ("interaction", "product", "polynomial"),
+    "pca": ("pca", "principal component"),
+    "clusters": ("cluster", "k-means", "kmeans"),
+    "flags": ("missing", "indicator"),
+    "bag": ("bag", "seeds"),
+    "more": ("more trees", "more iterations", "learning rate"),
+    "sums": ("sum", "total", "ratio", "new feature"),
+    "cut": ("threshold", "cut-off", "cutoff"),
+    "lags": ("lag", "window"),
+    "calendar": ("calendar", "season", "weekday", "month"),
+    "others": ("other column", "volume"),
+}
+"""Words in a person's hints that ask for a step."""
+
 
 def families(facts: Facts) -> list[str]:
     """The families that suit the task, in the order in which drafts try them."""
@@ -51,7 +72,11 @@ def _families_of(plan: str, able: Sequence[str]) -> list[str]:
 
 def _recognised(text: str, able: Sequence[str]) -> list[str]:
     plain = text.lower()
-    titled = [key for key in able if _title(key) in plain]
+    titled = []
+    for key in sorted(able, key=lambda one: -len(_title(one))):  # "gradient boosting" also ends a longer title
+        if _title(key) in plain:
+            titled.append(key)
+            plain = plain.replace(_title(key), " ")
     texts = [key for key in able if key in TEXT and any(word in plain for word in TEXT[key].words)]
     return titled or texts or [key for key in recognised(text) if key in able]
 
@@ -68,6 +93,8 @@ def draft(brief: Brief, facts: Facts, needed: Iterable[str] = ()) -> Recipe:
     able = families(facts)
     tried = used(brief, facts)
     fresh = [key for key in able if key not in tried]
+    hinted = [key for key in _recognised(brief.hints, able) if key in fresh]
+    fresh = [*hinted, *(key for key in fresh if key not in hinted)]
     steps = {*shared_steps(facts), *needed}
     if fresh:
         return single(fresh[brief.ahead % len(fresh)], steps)
@@ -83,7 +110,21 @@ def improved(brief: Brief, facts: Facts, parent: Recipe) -> Recipe | None:
     """
     tried = _tags(brief) | {parent.tag}
     options = list(dict.fromkeys(option for option in _changes(brief, facts, parent) if option.tag not in tried))
+    hinted = [option for option in options if _asked_for(brief.hints, option, parent)]
+    options = hinted or options
     return options[brief.turn % min(2, len(options))] if options else None
+
+
+def _asked_for(hints: str, option: Recipe, parent: Recipe) -> bool:
+    """Whether a person's hints ask for what ``option`` changes in ``parent``."""
+    if not hints:
+        return False
+    now, before = (
+        {found.mix, *found.steps, *(s for m in found.members for s in m.steps)} for found in (option, parent)
+    )
+    words = [word for change in now - before for word in _HINTS.get(change, ())]
+    named = set(recognised(hints)) & set(option.families) - set(parent.families)
+    return bool(named) or any(word in hints for word in words)
 
 
 def combined(brief: Brief, facts: Facts, programs: Sequence[Tried]) -> Recipe:
@@ -103,7 +144,8 @@ def combined(brief: Brief, facts: Facts, programs: Sequence[Tried]) -> Recipe:
         if len(members) >= 2:
             break
         members = _distinct(facts, [*members, Member(key)])
-    options = [mixed(members[:_MIXED], mix, steps) for mix in ("weigh", "average", "stack")]
+    mixes = ("average",) if facts.style == "series" else ("weigh", "average", "stack")
+    options = [mixed(members[:_MIXED], mix, steps) for mix in mixes]
     tried = _tags(brief)
     return next((option for option in options if option.tag not in tried), options[0])
 

@@ -13,6 +13,9 @@ from .text import NAIVE_BAYES_RATIO, TEXT
 _PRE = "sklearn.preprocessing."
 ALL: Mapping[str, Family] = {**FAMILIES, **TEXT}
 
+SHORT = 120
+"""Seconds of time limit below which programs use half the rows and half the effort."""
+
 EFFORTS = {"light": 0.4, "lighter": 0.15}
 
 
@@ -25,6 +28,7 @@ def setting(facts: Facts, steps: tuple[str, ...], rows: int, member: Member, pro
     """What a member is built for: less effort where rows are many or time was short, more where the recipe says so."""
     effort = min(1.0, 40_000 / max(rows, 1)) if rows > 20_000 else 1.0
     effort *= 2.0 if "more" in member.steps else 1.0
+    effort *= 0.5 if facts.seconds < SHORT else 1.0
     for step, factor in EFFORTS.items():
         effort *= factor if step in steps else 1.0
     return Setting(not facts.classification, probabilities, rows, facts.classes, max(effort, 0.08))

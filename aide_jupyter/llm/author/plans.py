@@ -88,7 +88,9 @@ def describe(facts: Facts, recipe: Recipe, before: Recipe | None = None) -> str:
         sentences.insert(0, f"New: {'; '.join(new)}.")
     elif new:
         sentences.append(_sentence(new))
-    if before is not None and not new and recipe.mix != before.mix:
+    if before is not None and not new and len(before.members) == 1 < len(recipe.members):
+        sentences.insert(0, "New: it is combined with other models.")
+    elif before is not None and not new and recipe.mix != before.mix:
         sentences.insert(0, "New: the way the models are combined.")
     elif before is not None and not new and len(recipe.members) > len(before.members):
         sentences.insert(0, "New: a further model beside it.")

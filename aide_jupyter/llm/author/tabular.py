@@ -52,7 +52,7 @@ def program(facts: Facts, recipe: Recipe, plan: str) -> str:
 def rows_used(facts: Facts, recipe: Recipe) -> int:
     """How many training rows the program uses: at most what its slowest member is good for."""
     most = min(models.family_of(member).most for member in recipe.members)
-    if facts.seconds < 120:
+    if facts.seconds < models.SHORT:
         most //= 2
     for step, share in models.EFFORTS.items():
         most = int(most * share) if step in recipe.steps else most

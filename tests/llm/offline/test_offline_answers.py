@@ -103,6 +103,13 @@ def test_a_documented_predict_function_is_written_where_it_is_asked_for(lab_for)
     assert ast.get_docstring(next(n for n in ast.parse(code).body if getattr(n, "name", "") == "predict"))
 
 
+def test_families_that_others_name_are_not_drafted_again_and_no_more_than_those(lab_for):
+    lab = lab_for({"train.csv": FRAME}, goal="Predict y", target="y", metric="rmse")
+    named = ("ridge or logistic regression", "histogram gradient boosting", "extra trees", "support vector machine")
+    assert "[one gbm]" in lab.write(families=named)[0]
+    assert "[one mlp]" in lab.write(families=(*named, "gradient boosting"))[0]
+
+
 @pytest.mark.parametrize(
     ("goal", "wanted"),
     [

@@ -156,7 +156,7 @@ def test_a_million_rows_are_sampled(lab_for):
     for families in ((), ("linear",), ("linear", "hgb")):
         _, code = lab.write(families=families)
         assert "train.sample(min(ROWS, len(train)), random_state=SEED)" in code
-        assert "FOLDS = 3" in code or "ROWS = 50000" in code
+        assert "FOLDS = 3" in code or "ROWS = 25000" in code
 
 
 @settings(max_examples=12, deadline=None, suppress_health_check=list(HealthCheck), derandomize=True)

@@ -144,3 +144,10 @@ def test_two_authors_who_see_the_same_do_not_write_the_same(lab_for):
     assert one != other
     assert one == lab.write("improve", parent=parent, candidate="c0006")
     assert lab.write(candidate="c0002")[1] != lab.write(candidate="c0003", drafts_ahead=1)[1]
+
+
+def test_a_hint_decides_between_what_could_be_done_next(lab_for):
+    lab = lab_for({"data.csv": FRAME}, goal="Predict y", target="y", metric="rmse", folds=2)
+    assert "[one forest]" in lab.write(hints=("Please try a random forest.",))[0]
+    parent = lab.told(lab.attempt(), "c0001")
+    assert "linear/clusters" in lab.write("improve", parent=parent, hints=("The rows fall into clusters",))[0]
