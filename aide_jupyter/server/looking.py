@@ -79,21 +79,27 @@ class Looking:
     async def state(self, run: str, after: int) -> RunState:
         """The run as a page shows it; see :func:`.runview.run_state`. Raises as :meth:`look`."""
         live = self._live.get(run)
+        unborn = live is not None and live.picture is None
         try:
             return await self.look(run, lambda picture, around: runview.run_state(picture, around, after))
         except AideError:
-            if live is None or live.picture is not None:
+            if live is None or not unborn:
                 raise
+            if live.picture is not None:  # It began to work while it was looked for on the disk.
+                return await self.state(run, after)
             return runview.unopened_state(run, live.title, live.mode, self._unborn(live))
 
     async def phase(self, run: str) -> tuple[int, ViewPhase]:
         """The number of a run's last record, and its phase. Raises as :meth:`look`."""
         live = self._live.get(run)
+        unborn = live is not None and live.picture is None
         try:
             return await self.look(run, lambda it, around: (it.trail.head.seq, runview.phase_of(it.trail, around)))
         except AideError:
-            if live is None or live.picture is not None:
+            if live is None or not unborn:
                 raise
+            if live.picture is not None:
+                return await self.phase(run)
             return -1, "preparing" if live.working else "failed"
 
     async def list(self) -> RunList:
