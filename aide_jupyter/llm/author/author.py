@@ -8,8 +8,9 @@ from typing import Any
 from . import brief as briefs
 from . import choose, facts, foreign, plans, recall, recipe, repair, reporter, reviewer, series, tabular
 from .brief import Brief
-from .facts import CannotWrite, Facts
+from .facts import Facts
 from .recipe import Recipe
+from .roles import CannotWrite
 
 
 def reply(messages: Sequence[dict[str, Any]]) -> str:

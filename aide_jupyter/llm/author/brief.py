@@ -108,6 +108,10 @@ class Brief:
         """The goal and the evaluation, in lower case."""
         return f"{self.task.get('goal', '')}\n{self.task.get('evaluation', '')}".lower()
 
+    def asked(self, what: str) -> str | None:
+        """A setting of the task as text; None where it is not set."""
+        return _text(self.task.get(what))
+
     @property
     def ahead(self) -> int:
         """How many drafts are being written at the same time and come before this one."""

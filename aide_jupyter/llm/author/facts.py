@@ -10,6 +10,8 @@ from typing import Literal
 
 from . import columns, metrics
 from .brief import Brief, Column, Table, unescaped
+from .roles import ID, CannotWrite, asked_name, roles, target_name
+from .roles import id_name as find_id
 
 Kind = Literal["regression", "binary", "multiclass"]
 Style = Literal["tabular", "text", "series"]
@@ -17,13 +19,8 @@ Style = Literal["tabular", "text", "series"]
 _FORECAST = re.compile(r"time[\s-]*series|forecast|next (?:day|week|month|hour|year|value)|\bfuture\b")
 _CLASSES = re.compile(r"classif|categor(?:y|ies)|\bclass(?:es)?\b|probability|whether|\bdetect")
 _NUMBERS = re.compile(r"regress|price|amount|how (?:much|many)|sales|\bcount\b|duration|revenue|\bcost\b")
-_ID = re.compile(r"(?i:(?:^|[_\s])(?:id|uuid|guid|index|key)$|^(?:id|unnamed: 0|row_?id)(?:$|_))|[a-z]I[dD]$")
 _BYTES_A_ROW = 100
 _LONG_TEXT = 30
-
-
-class CannotWrite(Exception):
-    """There is nothing in this data that the author knows how to model; the message says why."""
 
 
 @dataclass(frozen=True)
@@ -103,13 +100,13 @@ def understand(brief: Brief, *, kind: str | None = None, many: bool = False) -> 
         files = {PurePosixPath(path).suffix.lower() or "no suffix" for path in brief.files}
         seen = f" It has {len(brief.files)} other files ({', '.join(sorted(files)[:6])})." if files else ""
         raise CannotWrite(f"The data has no table that can be read.{seen}")
-    train, test, sample = _roles(brief)
-    name = _target_name(brief, train, test, sample)
+    train, test, sample = roles(brief)
+    name = target_name(brief, train, test, sample)
     target = train.column(name)
     if target is None and name is not None and train.column(unescaped(name)):
         name = unescaped(name)
         target = train.column(name)
-    metric = metrics.asked(_text(brief.task.get("metric")), brief.words)
+    metric = metrics.asked(brief.asked("metric"), brief.words)
     regression = _is_regression(brief, target, sample, metric) if kind is None else kind == "numbers"
     said = ""
     if metric is None or metric.regression != regression:
@@ -125,14 +122,14 @@ def understand(brief: Brief, *, kind: str | None = None, many: bool = False) -> 
     special = {name, brief.task.get("group"), brief.task.get("id")}
     inputs = [column for column in train.columns if column.name not in special and column.exact and column.unique != 1]
     dates = tuple(column for column in inputs if column.dtype == "datetime")
-    time = _text(brief.task.get("time"))
+    time = brief.asked("time")
     series = _is_series(brief, train, test, target, dates, regression)
     if series and time is None:
         time = dates[0].name
     text = () if series else tuple(column for column in inputs if _is_text(column))
-    others = [column for column in inputs if column not in text and not _ID.search(column.name)]
-    id_name = _id_name(brief, train, test, sample, name)
-    group = _text(brief.task.get("group"))
+    others = [column for column in inputs if column not in text and not ID.search(column.name)]
+    id_name = find_id(brief, train, test, sample, name)
+    group = brief.asked("group")
     empty = tuple(
         column.name for column in inputs_of(train, target, {id_name, group, time}) if _tells_nothing(column, train)
     )
@@ -175,7 +172,7 @@ def understand(brief: Brief, *, kind: str | None = None, many: bool = False) -> 
         sums=sums,
         spans=spans,
         season=columns.season(train.column(time), _rows(train)),
-        asked_name=_asked_name(sample, name, {id_name, time}),
+        asked_name=asked_name(sample, name, {id_name, time}),
         wide=sample is not None and len(sample.columns) > 2,
         log_function="np.log" if metric.key == "log_rmse" or (positive and metric.key != "rmsle") else "np.log1p",
     )
@@ -192,70 +189,10 @@ def _tells_nothing(column: Column, table: Table) -> bool:
     return column.nulls == table.rows or (column.unique is not None and column.unique <= 1 and not column.nulls)
 
 
-def _asked_name(sample: Table | None, target: str | None, keys: set[str | None]) -> str | None:
-    columns = sample.columns if sample and len(sample.columns) == 2 else ()
-    named = [column.name for column in columns if column.name not in keys and column.exact]
-    return named[0] if len(named) == 1 and named[0] != target else None
-
-
 def _sklearn(brief: Brief) -> tuple[int, int]:
     """The version of scikit-learn that the programs will meet; the newest known where the prompt does not say."""
     found = re.search(r"scikit-learn (\d+)\.(\d+)", brief.packages)
     return (int(found[1]), int(found[2])) if found else Facts.sklearn
-
-
-def _roles(brief: Brief) -> tuple[Table, Table | None, Table | None]:
-    """The tables to learn from, to predict, and that show what a submission looks like."""
-    if brief.tables is None:
-        stems = re.findall(r"[\w./-]+\.(?:csv|tsv|parquet|jsonl?|xlsx)\b", brief.words)
-        main = next((name for name in stems if "train" in name), next(iter(stems), "train.csv"))
-        guess = Table(main.rsplit("/", 1)[-1], PurePosixPath(main).suffix[1:], 0, None, (), False)
-        test = Table("test.csv", "csv", 0, None, (), False) if brief.test_rows else None
-        return guess, test, None
-    sample = next((one for one in brief.tables if re.search(r"sample|submission", _stem(one))), None)
-    rest = [one for one in brief.tables if one is not sample]
-    test = next((one for one in rest if re.search(r"(?:^|[_\W])test(?:$|[_\W\d])", _stem(one))), None)
-    rest = [one for one in rest if one is not test]
-    if not rest:
-        raise CannotWrite("The data has no table to learn from, only rows to predict or a sample submission.")
-    target = brief.task.get("target")
-    trains = [one for one in rest if "train" in _stem(one)]
-    holders = [one for one in trains or rest if target and one.column(str(target))]
-    train = max(holders or trains or rest, key=lambda one: (one.rows or 0, one.bytes))
-    return train, test, sample
-
-
-def _stem(table: Table) -> str:
-    return f"{PurePosixPath(table.path).stem} {table.sheet or ''}".strip().lower()
-
-
-def _target_name(brief: Brief, train: Table, test: Table | None, sample: Table | None) -> str | None:
-    """The target's name, None where it is not shown: as asked, missing from the test rows, asked for in the sample
-    submission, or named in the goal."""
-    if asked := _text(brief.task.get("target")):
-        return asked
-    names = [column.name for column in train.columns]
-    if test and train.complete and test.complete:
-        missing = [name for name in names if test.column(name) is None]
-        if len(missing) == 1:
-            return missing[0]
-    else:
-        missing = names
-    wanted = [column.name for column in sample.columns if column.exact] if sample else []
-    for name in wanted:
-        if (name in missing and not (test and test.column(name))) or (
-            not train.complete and len(wanted) == 2 and not _ID.search(name)
-        ):
-            return name
-    goal = brief.words
-    said = [name for name in names if len(name) > 1 and re.search(rf"(?<!\w){re.escape(name.lower())}(?!\w)", goal)]
-    asked_for = [
-        name
-        for name in said
-        if re.search(rf"(?:predict|forecast|target|classif)[^.\n]{{0,60}}?(?<!\w){re.escape(name.lower())}(?!\w)", goal)
-    ]
-    found = asked_for or said[-1:] or missing[-1:] if train.complete else asked_for
-    return next((name for name in found if (column := train.column(name)) is not None and column.exact), None)
 
 
 def _is_regression(brief: Brief, target: Column | None, sample: Table | None, metric: metrics.Metric | None) -> bool:
@@ -267,7 +204,7 @@ def _is_regression(brief: Brief, target: Column | None, sample: Table | None, me
     by_values = _by_values(brief, target)
     if by_values is not None:
         return by_values
-    shown = [one for one in (sample.columns if sample else ()) if not one.id_like and not _ID.search(one.name)]
+    shown = [one for one in (sample.columns if sample else ()) if not one.id_like and not ID.search(one.name)]
     if len(shown) == 1 and shown[0].dtype in {"string", "boolean"}:
         return False
     if _CLASSES.search(brief.words) or _NUMBERS.search(brief.words):
@@ -312,19 +249,6 @@ def _is_text(column: Column) -> bool:
     )
 
 
-def _id_name(brief: Brief, train: Table, test: Table | None, sample: Table | None, target: str | None) -> str | None:
-    if asked := _text(brief.task.get("id")):
-        return asked
-    for column in sample.columns if sample and len(sample.columns) == 2 else ():
-        if column.exact and column.name != target and (test is None or not test.complete or test.column(column.name)):
-            return column.name
-    for column in train.columns:
-        unique = column.id_like or column.unique is None or column.unique >= 0.99 * (train.rows or 0)
-        if column.exact and column.name != target and unique and _ID.search(column.name) and column.dtype != "float":
-            return column.name
-    return None
-
-
 def _rows(table: Table) -> int:
     return table.rows if table.rows is not None else max(1000, table.bytes // _BYTES_A_ROW)
 
@@ -335,7 +259,3 @@ def _skewed(target: Column | None) -> bool:
         return False
     middle = target.median if target.median is not None else target.mean
     return target.low >= 0 and target.mean > 1 and target.high > 4 * max(target.mean, middle)
-
-
-def _text(value: object) -> str | None:
-    return value if isinstance(value, str) and value else None
