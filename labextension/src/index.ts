@@ -80,13 +80,7 @@ const panel: JupyterFrontEndPlugin<void> = {
     const tell = (title: string, text: string) =>
       showDialog({ title, body: text, buttons: [Dialog.okButton({ label: trans.__('Close') })] });
     const openNotebook = (path: string) => {
-      documents?.openOrReveal(
-        path,
-        'default',
-        undefined,
-        { mode: 'split-left', activate: true },
-        { shouldStart: false }
-      );
+      documents?.openOrReveal(path, 'default', undefined, { activate: true }, { shouldStart: false });
     };
     const wish: IHost['wish'] = { current: null };
     const host: IHost = { aide, trans, documents, memory, openNotebook, confirm, attention, wish };
@@ -145,7 +139,10 @@ const panel: JupyterFrontEndPlugin<void> = {
       read();
       loaded.changed.connect(read);
     });
-    notify(aide, trans, event => settings.get(event) !== false, show);
+    // What the person looks at already is no news.
+    const seen = (run: string) =>
+      side.isVisible && !document.hidden && aide.place.page === 'run' && aide.place.run === run;
+    notify(aide, trans, (event, run) => settings.get(event) !== false && !seen(run), show);
     openBegun(aide, () => settings.get('openNotebook') !== false, openNotebook);
     if (statusBar !== null) {
       addStatusItem(statusBar, aide, trans, show);

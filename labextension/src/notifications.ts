@@ -32,7 +32,7 @@ export function news(before: RunSummary | undefined, now: RunSummary): Event | n
 export function notify(
   aide: IAide,
   trans: TranslationBundle,
-  wanted: (event: Event) => boolean,
+  wanted: (event: Event, run: string) => boolean,
   show: (run: string) => void
 ): void {
   let seen: Map<string, RunSummary> | null = null;
@@ -45,7 +45,7 @@ export function notify(
     }
   };
   const tell = (run: RunSummary) => (event: Event) => {
-    if (!wanted(event)) {
+    if (!wanted(event, run.run)) {
       return;
     }
     dismiss(run.run);

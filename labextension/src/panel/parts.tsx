@@ -1,7 +1,7 @@
 import * as React from 'react';
 
 import type { ApiError } from '../api';
-import type { Fact } from '../types';
+import type { Fact, RunSummary } from '../types';
 import { useHost } from './host';
 
 interface IButton extends React.ButtonHTMLAttributes<HTMLButtonElement> {
@@ -21,7 +21,7 @@ interface INotice {
   children?: React.ReactNode;
 }
 
-const SIGNS = { note: 'ⓘ', warning: '⚠', error: '✕', success: '✓' };
+const SIGNS = { note: 'i', warning: '⚠', error: '✕', success: '✓' };
 
 /** Something to know: what happened, and what to do. The sign says what the colour says. */
 export function Notice({ kind, title, onClose, children }: INotice): JSX.Element {
@@ -159,5 +159,29 @@ export function Tabs<T extends string>({ label, tabs, selected, onSelect, childr
         {children}
       </div>
     </div>
+  );
+}
+
+const PHASES: Record<RunSummary['phase'], string> = {
+  preparing: '…',
+  failed: '✕',
+  running: '▶',
+  waiting: '?',
+  paused: '‖',
+  interrupted: '!',
+  closed: '■',
+  missing: '∅',
+  unreadable: '✕'
+};
+
+/** What a run is doing: the sign says it again for those who look quickly. */
+export function Phase({ phase, words }: { phase: RunSummary['phase']; words: string }): JSX.Element {
+  return (
+    <span className={`jp-Aide-phase jp-mod-${phase}`}>
+      <span className="jp-Aide-sign" aria-hidden="true">
+        {PHASES[phase]}
+      </span>
+      <span>{words}</span>
+    </span>
   );
 }

@@ -6,7 +6,7 @@ import type { Meter, RunState } from '../types';
 import { CandidatePane } from './candidate';
 import { ScoreChart } from './chart';
 import { useAction, useHost, useRun, useSeconds } from './host';
-import { Button, Facts, Literal, Loading, Notice, Problem, Section } from './parts';
+import { Button, Facts, Literal, Loading, Notice, Phase, Problem, Section } from './parts';
 import { Results } from './results';
 import { ReviewQueue } from './review';
 import { Steer } from './steer';
@@ -86,27 +86,15 @@ function Connection({ run }: { run: FollowedRun }): JSX.Element | null {
   ) : null;
 }
 
-const SIGNS: Record<RunState['phase'], string> = {
-  preparing: '…',
-  failed: '✕',
-  running: '▶',
-  waiting: '?',
-  paused: '‖',
-  interrupted: '!',
-  closed: '■',
-  missing: '∅',
-  unreadable: '✕'
-};
-
 function Head({ run, state }: { run: FollowedRun; state: RunState }): JSX.Element {
   const { trans, openNotebook } = useHost();
   const lasting = useAction();
   return (
     <header className="jp-Aide-head">
       <h1 title={state.title}>{state.title}</h1>
-      <p className={`jp-Aide-phase jp-mod-${state.phase}`} role="status">
-        <span aria-hidden="true">{SIGNS[state.phase]}</span> {state.phase_words}
-      </p>
+      <div role="status">
+        <Phase phase={state.phase} words={state.phase_words} />
+      </div>
       {state.phase === 'preparing' && (
         <p className="jp-Aide-preparing">
           <span className="jp-Aide-spin" aria-hidden="true" />
@@ -174,7 +162,7 @@ function Controls({ run, state, action }: IControls): JSX.Element {
         </Button>
       )}
       {can('stop-now') && (
-        <Button kind="danger" disabled={action.busy} onClick={() => void stopNow()}>
+        <Button disabled={action.busy} onClick={() => void stopNow()}>
           {trans.__('Stop at once…')}
         </Button>
       )}

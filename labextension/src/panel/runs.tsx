@@ -3,7 +3,7 @@ import * as React from 'react';
 import { when } from '../format';
 import type { RunSummary } from '../types';
 import { useAction, useHost, useSignal } from './host';
-import { Button, Loading, Problem } from './parts';
+import { Button, Loading, Phase, Problem } from './parts';
 import { SandboxLine } from './sandbox';
 
 /** All runs, and how to begin one. */
@@ -68,9 +68,7 @@ function RunRow({ run }: { run: RunSummary }): JSX.Element {
             <span className="jp-Aide-quiet">{trans.__('no score')}</span>
           )}
         </span>
-        <span className={`jp-Aide-phase jp-mod-${run.phase}`} title={run.problem || undefined}>
-          {run.phase_words}
-        </span>
+        <Phase phase={run.phase} words={run.phase_words} />
         <span className="jp-Aide-quiet jp-Aide-runWhen">
           {run.steps_max > 0 && <>{trans.__('%1 of %2 steps', run.steps, run.steps_max)} · </>}
           {when(run.created)}
