@@ -92,10 +92,10 @@ class Run:
         while True:
             await changed.wait()
             changed.clear()
-            while (wait := self.writer.wait) is not None:
+            while self.may_write(self.writer.path) and (wait := self.writer.wait) is not None:
                 await asyncio.sleep(wait)
                 try:
-                    await self.writer.flush_in_thread()
+                    await self.write_notebook()
                 except AideError as error:
                     _log.warning("The audit notebook could not be written: %s", error)
                     break

@@ -7,11 +7,11 @@ from collections.abc import Iterator
 from .. import records as r
 from ..audit import words as w
 from ..audit.trail import Reader
-from ..errors import BadRequest
 from ..review.characters import suspicious
 from ..state import Candidate
 from ..untrusted import Untrusted, visible
 from . import words
+from .looking import NotFound
 from .models import (
     CandidateView,
     ClaimedView,
@@ -36,13 +36,13 @@ def candidate_view(picture: Picture, candidate: str) -> CandidateView:
 
     Raises
     ------
-    BadRequest
+    NotFound
         The run has no such candidate.
     """
     trail, blobs = picture.trail, picture.blobs
     node = trail.state.candidates.get(candidate)
     if node is None:
-        raise BadRequest(f"There is no candidate {candidate} in this run.")
+        raise NotFound(f"There is no candidate {candidate} in this run.")
     shown = picture.node(node)
     parent = compared_with(picture, node)
     return CandidateView(

@@ -63,6 +63,8 @@ class Notebooks:
         How pages are told.
     let_go
         Awaited with a run whose notebook its owner may write again.
+    found_at
+        Told of a run whose notebook was found at another path than before.
     """
 
     def __init__(
@@ -71,10 +73,11 @@ class Notebooks:
         room_exists: Callable[[Path], bool],
         tell: Tell,
         let_go: Callable[[str], Awaitable[None]],
+        found_at: Callable[[str, Path], None],
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self._places, self._room_exists, self._tell, self._let_go = places, room_exists, tell, let_go
-        self._clock = clock
+        self._found_at, self._clock = found_at, clock
         self._desks: dict[str, _Desk] = {}
         self._tasks: set[asyncio.Task[None]] = set()
 
@@ -121,12 +124,13 @@ class Notebooks:
 
     async def moved(self, old: Path, new: Path) -> None:
         """A file or folder was renamed through the server: follow where it is, or holds, a run's notebook."""
-        for run in await asyncio.to_thread(_follow, old, new):
+        for run, path in await asyncio.to_thread(_follow, old, new):
+            self._found_at(run, path)
             desk = self._desks.get(run)
             if desk is not None:
                 async with desk.busy:
                     self._unlock(desk)
-                    desk.path = await asyncio.to_thread(_notebook, run)
+                    desk.path = path
                     await self._settle(run, desk, [])
 
     async def close(self) -> None:
@@ -154,6 +158,7 @@ class Notebooks:
         if desk.path != path:
             self._unlock(desk)
             desk.path = path
+            self._found_at(run, path)
         told = desk.lease.open(tab)
         if told[-1] == Told(tab, "granted"):
             # The tab is back after the server's restart, or after its socket was lost. Another may have written while
@@ -259,17 +264,18 @@ def _must_be_notebook_of(run: str, path: Path) -> None:
     RunIndex().moved(run, notebook=path)
 
 
-def _follow(old: Path, new: Path) -> list[str]:
-    """The runs whose notebook was renamed with ``old``; the index knows it then. Blocking."""
+def _follow(old: Path, new: Path) -> list[tuple[str, Path]]:
+    """The runs whose notebook was renamed with ``old``, and where it is; the index knows it then. Blocking."""
     index = RunIndex()
     found = []
     for entry in index.list():
         notebook = notebook_of(entry)
         if notebook.is_relative_to(old) and not notebook.exists():
             folder = new / entry.folder.relative_to(old) if entry.folder.is_relative_to(old) else None
+            path = new / notebook.relative_to(old)
             with contextlib.suppress(AideError):
-                index.moved(entry.run, folder=folder, notebook=new / notebook.relative_to(old))
-                found.append(entry.run)
+                index.moved(entry.run, folder=folder, notebook=path)
+                found.append((entry.run, path))
     return found
 
 

@@ -61,7 +61,7 @@ class Runs(Looking):
     ) -> None:
         super().__init__(places, caps)
         self.sockets = Sockets()
-        self.notebooks = Notebooks(places, room_exists, self._tell_lease, self._let_go)
+        self.notebooks = Notebooks(places, room_exists, self._tell_lease, self._let_go, self._found_at)
         self._emit = emit
         self._turn = asyncio.Semaphore(PREPARING)
         self._closing = False
@@ -173,6 +173,13 @@ class Runs(Looking):
         entry = await self.off_loop(partial(entry_of, run))
         if entry is not None and not entry.missing:
             await self.off_loop(partial(_bring_up, entry))
+
+    def _found_at(self, run: str, path: Path) -> None:
+        live = self._live.get(run)
+        if live is not None and live.run is not None:
+            live.run.entry = live.run.entry.model_copy(update={"notebook": path})
+            live.run.writer.path = path
+        self.sockets.wake(run)
 
     def _data(self, named: str | None) -> Path:
         if not named:

@@ -68,6 +68,7 @@ class Client:
 
     def __init__(self, fetch: Callable[..., Any], connect: Callable[..., Any]) -> None:
         self._fetch, self._connect = fetch, connect
+        self.pages: list[Page] = []
 
     async def raw(self, method: str, *parts: str, **options: Any) -> Any:
         """The response, whatever its status."""
@@ -85,7 +86,9 @@ class Client:
         return _answer(await self.raw("POST", *parts, body=json.dumps(body)))
 
     async def live(self, run: str, tab: str) -> Page:
-        return Page(await self._connect("aide-jupyter", "runs", run, "live", params={"tab": tab}))
+        page = Page(await self._connect("aide-jupyter", "runs", run, "live", params={"tab": tab}))
+        self.pages.append(page)
+        return page
 
     async def start(self, **options: Any) -> str:
         """Begin a run on the data folder, and wait until it has begun."""
@@ -95,7 +98,7 @@ class Client:
         await self.until(answer["run"], lambda state: state["phase"] != "preparing")
         return str(answer["run"])
 
-    async def until(self, run: str, condition: Callable[[Answer], bool], seconds: float = 90) -> Answer:
+    async def until(self, run: str, condition: Callable[[Answer], bool], seconds: float = 30) -> Answer:
         """The first state of a run for which this holds."""
         state = Answer()
         try:
@@ -143,7 +146,7 @@ class Page:
 
     async def hear(self, kind: str, condition: Callable[[dict[str, Any]], bool] = lambda message: True) -> Any:
         """The next message of a kind for which this holds; others are passed over."""
-        async with asyncio.timeout(60):
+        async with asyncio.timeout(30):
             while True:
                 text = await self.socket.read_message()
                 assert text is not None, "the socket was closed"
@@ -162,8 +165,14 @@ def _answer(response: Any) -> Answer:
 
 
 @pytest.fixture
-def client(jp_fetch: Callable[..., Any], jp_ws_fetch: Callable[..., Any]) -> Client:
-    return Client(jp_fetch, jp_ws_fetch)
+def client(
+    jp_fetch: Callable[..., Any], jp_ws_fetch: Callable[..., Any], jp_serverapp: Any, jp_asyncio_loop: Any
+) -> Iterator[Client]:
+    jp_asyncio_loop.run_until_complete(jp_serverapp.extension_manager.start_all_extensions())
+    client = Client(jp_fetch, jp_ws_fetch)
+    yield client
+    for page in client.pages:
+        page.close()
 
 
 @pytest.fixture
