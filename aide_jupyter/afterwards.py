@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from . import records as r
+from .anchoring import notebook_of, open_journal
 from .audit.blobs import Blobs
 from .audit.chain import JOURNAL, Anchor, read_records
 from .audit.export import export_notebook
@@ -20,8 +21,8 @@ from .audit.writer import NotebookWriter
 from .errors import BadRequest
 from .finish import REPORT, write_notebook
 from .home import keys_folder
-from .opening import account, notebook_of, open_journal
 from .owner import Owner
+from .preparing import account
 from .run_index import RunEntry, RunIndex
 
 

@@ -267,6 +267,7 @@ class Engine(Directed):
     ) -> CellRun:
         """One execution. ``started`` is on disk before the code is sent, and names the code that was decided on."""
         self.parts.check_data()
+        self.parts.pool.expect(self._programs_to_come())
         kernel = await self.parts.pool.acquire()
         self._kernels[node.id] = kernel
         try:
@@ -303,6 +304,12 @@ class Engine(Directed):
     def _no_program(self, node: Candidate, why: str, actor: r.Actor) -> None:
         body = r.Proposed(candidate=node.id, plan="", code="", error=self.recording.words(why))
         self.journal.append(body, actor)
+
+    def _programs_to_come(self) -> int:
+        """How many programs may still be run, the one that is about to start and the export's included."""
+        steps = 0 if self._ending is not None else max(0, self.state.budgets.steps - self.state.steps)
+        begun = sum("started" not in self.state.candidates[one].seqs for one in self.state.unfinished)
+        return steps + begun + 1
 
     def _limits(self) -> r.Limits:
         """The program's limits. Its seconds never exceed what is left of the run's time."""

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Sequence
-from pathlib import Path
 
 from . import records as r
-from .data.columns import TableColumns, guess_target
+from .data.columns import TableColumns
 from .data.view import View
-from .data.worker import columns_in_process, target_kind_in_process
+from .data.worker import survey_in_process
 from .errors import BadRequest
 from .grading.metrics import TargetKind, resolve_direction
 from .task import Request
@@ -19,14 +18,14 @@ _KINDS: dict[str, TargetKind] = {"binary": "binary", "multiclass": "multiclass",
 
 
 def task_of(request: Request, view: View) -> r.Task:
-    """The task. Blocks for some seconds while the data's columns are read, in processes of their own.
+    """The task. Blocks for some seconds while the data's columns are read, in a process of its own.
 
     Raises
     ------
     BadRequest
         A named column is in no table, or nothing says which way is better.
     """
-    tables = columns_in_process(view.root, links=view.links)
+    survey = survey_in_process(view.root, request.target, links=view.links)
     named = {
         "--target": request.target,
         "--id": request.id_column,
@@ -36,9 +35,8 @@ def task_of(request: Request, view: View) -> r.Task:
     }
     for option, name in named.items():
         if name is not None:
-            _must_exist(option, name, tables)
-    target = request.target or guess_target(tables)
-    kind = None if target is None else _kind(view.root, target, view.links)
+            _must_exist(option, name, survey.tables)
+    kind = _KINDS.get(survey.kind or "")
     objective = resolve_direction(request.metric, request.goal, request.evaluation, request.direction, kind)
     return r.Task(
         goal=request.goal,
@@ -46,16 +44,12 @@ def task_of(request: Request, view: View) -> r.Task:
         metric=objective.metric,
         direction=objective.direction,
         direction_source=objective.source,
-        target=target,
+        target=survey.target,
         id_column=request.id_column,
         group_column=request.group_column,
         time_column=request.time_column,
         known_columns=request.known_columns,
     )
-
-
-def _kind(root: Path, target: str, links: Sequence[Path]) -> TargetKind | None:
-    return _KINDS.get(target_kind_in_process(root, target, links=links))
 
 
 def _must_exist(option: str, name: str, tables: Sequence[TableColumns]) -> None:

@@ -130,7 +130,8 @@ class _Check:
         found, told = self._check_notebook(report)
         altered += found
         lines += told
-        anchored = (self.place.anchor is not None and self.place.anchor.seq >= 0) or (self.notebook is not None and self.notebook.head is not None)
+        in_index = self.place.anchor is not None and self.place.anchor.seq >= 0
+        anchored = in_index or (self.notebook is not None and self.notebook.head is not None)
         lines.append(self._say_anchors())
         code, last = self._judge(report, altered, anchored=anchored)
         lines += [f"  wrong: {problem}" for problem in altered[:_MOST]]

@@ -22,7 +22,7 @@ from typing import IO, Any
 from ..errors import AideError
 from ..records import PreviewLevel
 from ..untrusted import Untrusted
-from .columns import TableColumns, TargetKind
+from .columns import TableColumns, TargetKind, guess_target
 from .copying import Stop, check
 from .fit import LIMIT
 from .listing import BUDGET, LEAST
@@ -35,6 +35,15 @@ SECONDS = 180.0
 ATTEMPTS = 4
 _MOST_OUTPUT = 16 << 20
 _READING = "reading "
+
+
+@dataclass(frozen=True)
+class Survey:
+    """What the columns of a view say of the task; ``kind`` is None where no target is known."""
+
+    tables: list[TableColumns]
+    target: str | None
+    kind: TargetKind | None
 
 
 def preview_in_process(
@@ -76,16 +85,21 @@ def columns_in_process(
 ) -> list[TableColumns]:
     """:func:`aide_jupyter.data.targets.columns` in a process of its own. Raises :class:`AideError` as above."""
     reply = _asked("columns", {"root": str(root), "links": [str(p) for p in links]}, MEMORY, seconds, stop)
-    return [TableColumns(item["path"], item["sheet"], tuple(item["names"])) for item in json.loads(reply)]
+    return _tables(json.loads(reply))
 
 
-def target_kind_in_process(
-    root: Path, target: str, *, links: Collection[Path] = (), seconds: float = SECONDS, stop: Stop | None = None
-) -> TargetKind:
-    """:func:`aide_jupyter.data.targets.target_kind` in a process of its own. Raises :class:`AideError` as above."""
+def survey_in_process(
+    root: Path, target: str | None, *, links: Collection[Path] = (), seconds: float = SECONDS, stop: Stop | None = None
+) -> Survey:
+    """The columns of a view, the target (the given one, else the one that is plain) and its kind, in a process of its
+    own. Raises :class:`AideError` as above."""
     request = {"root": str(root), "target": target, "links": [str(p) for p in links]}
-    kind: TargetKind = json.loads(_asked("target_kind", request, MEMORY, seconds, stop))
-    return kind
+    said = json.loads(_asked("survey", request, MEMORY, seconds, stop))
+    return Survey(_tables(said["tables"]), said["target"], said["kind"])
+
+
+def _tables(said: list[dict[str, Any]]) -> list[TableColumns]:
+    return [TableColumns(item["path"], item["sheet"], tuple(item["names"])) for item in said]
 
 
 def _asked(what: str, request: dict[str, Any], memory: int, seconds: float, stop: Stop | None) -> str:
@@ -218,17 +232,23 @@ def main() -> int:
     return 0
 
 
+def _told(tables: list[TableColumns]) -> list[dict[str, Any]]:
+    return [{"path": item.path, "sheet": item.sheet, "names": item.names} for item in tables]
+
+
 def _reply(request: dict[str, Any]) -> str:
     root, links = Path(request["root"]), [Path(path) for path in request["links"]]
     if request["what"] == "columns":
         from .targets import columns
 
-        found = columns(root, links=links)
-        return json.dumps([{"path": item.path, "sheet": item.sheet, "names": item.names} for item in found])
-    if request["what"] == "target_kind":
-        from .targets import target_kind
+        return json.dumps(_told(columns(root, links=links)))
+    if request["what"] == "survey":
+        from .targets import columns, target_kind
 
-        return json.dumps(target_kind(root, request["target"], links=links))
+        found = columns(root, links=links)
+        target = request["target"] or guess_target(found)
+        kind = None if target is None else target_kind(root, target, links=links)
+        return json.dumps({"tables": _told(found), "target": target, "kind": kind})
     from .preview import preview
 
     def reading(path: str) -> None:

@@ -84,6 +84,7 @@ class Pool:
     def __init__(self, kernels: Kernels, size: int = 1, max_age: float = MAX_AGE) -> None:
         self._kernels = kernels
         self._size = size
+        self._to_come: int | None = None
         self._max_age = max_age
         self._ready: dict[RestrictedKernel, asyncio.Task[None]] = {}
         self._starting: set[asyncio.Task[None]] = set()
@@ -102,6 +103,10 @@ class Pool:
         """Begin to start kernels, and do not wait for them."""
         self._fill()
 
+    def expect(self, programs: int) -> None:
+        """So many programs are still to come, the next one included: no more kernels than that are made ready."""
+        self._to_come = programs
+
     async def acquire(self) -> RestrictedKernel:
         """A kernel that is ready, at once where one waits. It is the caller's: run a program in it, or close it.
 
@@ -116,6 +121,7 @@ class Pool:
             while True:
                 await self._wait_for_one()
                 if (kernel := self._take()) is not None:
+                    self._to_come = None if self._to_come is None else self._to_come - 1
                     self._fill()
                     return kernel
 
@@ -161,7 +167,8 @@ class Pool:
     def _fill(self) -> None:
         if self._closed or self._deaths >= _DEATHS:
             return
-        for _ in range(self._size - len(self._ready) - len(self._starting)):
+        wanted = self._size if self._to_come is None else min(self._size, self._to_come)
+        for _ in range(wanted - len(self._ready) - len(self._starting)):
             task = asyncio.create_task(self._start_one())
             self._starting.add(task)
             task.add_done_callback(self._starting.discard)

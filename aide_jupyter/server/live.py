@@ -12,7 +12,7 @@ from typing import Protocol
 
 from .. import records as r
 from ..errors import AideError
-from ..opening import Opening
+from ..preparing import Opening
 from ..run import Run
 from .nodes import Picture
 from .output import Outputs

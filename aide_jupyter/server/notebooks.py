@@ -16,11 +16,11 @@ from pathlib import Path
 
 from pydantic import ValidationError
 
+from ..anchoring import notebook_of
 from ..audit.notebookfile import LOCK, Locked, lock
 from ..audit.writer import notebook_anchor
 from ..errors import AideError, BadRequest
 from ..home import data_home, private_folder
-from ..opening import notebook_of
 from ..run_index import RunIndex
 from .lease import Kept, Lease, Told
 from .models import CloseMessage, LeaseMessage, OpenMessage, PageMessage, TakeMessage, WrittenMessage

@@ -10,12 +10,13 @@ from functools import partial
 from pathlib import Path
 
 from .. import records as r
+from ..anchoring import notebook_of
 from ..audit.blobs import Blobs
 from ..audit.chain import JOURNAL, read_records
 from ..audit.writer import update_notebook
 from ..errors import AideError, BadRequest, OwnedElsewhere
 from ..example import GOAL, METRIC, TARGET, write_example
-from ..opening import new_run, notebook_of, resume_run
+from ..opening import new_run, resume_run
 from ..options import request_from_options
 from ..run_index import RunEntry
 from ..task import new_run_id

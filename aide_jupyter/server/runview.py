@@ -9,10 +9,10 @@ from pathlib import Path
 
 from .. import __version__
 from .. import records as r
+from ..anchoring import notebook_of
 from ..audit import words as w
 from ..audit.trail import Trail
 from ..finish import REPORT
-from ..opening import notebook_of
 from ..run_index import RunEntry
 from ..state import RunState
 from . import models as m

@@ -13,7 +13,7 @@ from aide_jupyter.data import worker
 from aide_jupyter.data.copying import Stopped
 from aide_jupyter.data.preview import preview
 from aide_jupyter.data.shape import Other
-from aide_jupyter.data.worker import columns_in_process, preview_in_process, target_kind_in_process
+from aide_jupyter.data.worker import columns_in_process, preview_in_process, survey_in_process
 from aide_jupyter.errors import AideError
 
 
@@ -52,7 +52,7 @@ def children() -> list[psutil.Process]:
 def test_it_tells_what_the_preview_tells(data: Path) -> None:
     assert preview_in_process(data, "statistics", target="y") == preview(data, "statistics", target="y")
     assert [table.names for table in columns_in_process(data)] == [("id", "y"), ("id",)]
-    assert target_kind_in_process(data, "y") == "binary"
+    assert survey_in_process(data, "y").kind == "binary"
 
 
 def test_no_secret_of_the_server_is_in_its_environment(

@@ -94,10 +94,14 @@ class Kernels:
 
     def __init__(self) -> None:
         self.ran: list[str] = []
+        self.expected: list[int] = []
         self.running = 0
         self.statuses: dict[int, r.Status] = {}
         self.hold: asyncio.Event | None = None
         self.metric: Callable[[int], float] = lambda number: 1 / number
+
+    def expect(self, programs: int) -> None:
+        self.expected.append(programs)
 
     async def acquire(self) -> Kernel:
         return Kernel(self)

@@ -30,7 +30,7 @@ def started(house: House) -> Counter[str]:
 
 
 async def until(condition: Any) -> None:
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(60):
         while not condition():
             await asyncio.sleep(0)
 
@@ -68,6 +68,11 @@ def test_the_best_of_all_steps_is_named_at_the_end(house: House) -> None:
     engine = house.begin(steps=4)
     asyncio.run(engine.run())
     assert (engine.state.best, engine.state.steps) == ("c0004", 4)
+
+
+def test_no_more_kernels_are_asked_for_than_programs_can_come(house: House) -> None:
+    asyncio.run(house.begin(steps=3).run())
+    assert house.kernels.expected == [4, 3, 2], "the export's program comes last"
 
 
 def test_a_model_that_gives_no_program_is_a_failed_step_and_not_the_end(house: House) -> None:
