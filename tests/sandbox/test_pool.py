@@ -60,6 +60,19 @@ def test_without_one_that_waits_it_is_waited_for(run_folder):
     _with_pool(run_folder, use)
 
 
+def test_no_more_kernels_are_made_ready_than_programs_are_to_come(run_folder):
+    async def use(pool: Pool) -> None:
+        pool.expect(2)
+        first = await pool.acquire()
+        await _until(lambda: pool.ready == 1)
+        second = await pool.acquire()
+        assert (pool.ready, len(list((run_folder / "kernels").iterdir()))) == (0, 2)
+        await first.close()
+        await second.close()
+
+    _with_pool(run_folder, use, size=3)
+
+
 def test_proving_waits_for_the_first_kernel_and_leaves_it_in_the_pool(run_folder):
     async def use(pool: Pool) -> None:
         await pool.prove()
