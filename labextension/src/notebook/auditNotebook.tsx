@@ -310,7 +310,12 @@ class BannerWidget extends ReactWidget {
   private readonly _sizes: ResizeObserver;
 }
 
-/** Change cells so that what a person looks at stays where it is: the active cell where it is in sight, else the first. */
+/**
+ * Change cells so that what a person looks at stays where it is, and what they type goes where it went.
+ *
+ * In sight means the active cell where it is, else the first cell that is. Where a cell above the active one is
+ * replaced, as a program that is rejected, JupyterLab would make another cell active and give it the focus.
+ */
 function still<T>(panel: NotebookPanel, change: () => T): T {
   const { content } = panel;
   const outer = content.outerNode;
@@ -321,7 +326,28 @@ function still<T>(panel: NotebookPanel, change: () => T): T {
   };
   const kept = inSight(content.activeCell) ? content.activeCell : (content.widgets.find(inSight) ?? null);
   const before = kept?.node.getBoundingClientRect().top ?? 0;
+  const active = content.activeCell;
+  const id = active?.model.id;
+  const { mode } = content;
+  const element = document.activeElement;
+  const focused = element instanceof HTMLElement && content.node.contains(element) ? element : null;
+
   const result = change();
+
+  const place = content.widgets.findIndex(cell => cell.model.id === id);
+  if (place !== -1 && content.activeCellIndex !== place) {
+    content.activeCellIndex = place;
+  }
+  if (active !== null && !active.isDisposed && content.mode !== mode) {
+    content.mode = mode;
+  }
+  if (focused !== null && focused.isConnected && document.activeElement !== focused) {
+    if (active?.editorWidget?.node.contains(focused)) {
+      active.editor?.focus();
+    } else {
+      focused.focus({ preventScroll: true });
+    }
+  }
   const settle = () => {
     if (kept !== null && kept.isAttached && !kept.isDisposed) {
       outer.scrollTop += kept.node.getBoundingClientRect().top - before;

@@ -1,0 +1,308 @@
+"""The audit notebook in JupyterLab while its run goes on: what grows, who writes, and what a person keeps."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from collections.abc import Callable
+
+import pytest
+from playwright.sync_api import BrowserContext, Page, WebSocketRoute, expect
+
+from .lab import Lab, cell_id, until
+from .pages import Notebook, execute, open_lab, ready
+
+QUICK = "print('Validation metric: 0.5')\n"
+SLOW = "import sys, time\nprint('begun', flush=True)\nwhile True:\n    time.sleep(0.1)\n"
+
+
+@pytest.fixture(autouse=True)
+def no_dialogs(page: Page, context: BrowserContext) -> object:
+    """No page of a test ever asks whether a file has changed, and none has an error of ours."""
+    errors: list[str] = []
+    context.on("weberror", lambda error: errors.append(str(error.error)))
+    yield
+    for each in context.pages:
+        expect(each.locator(".jp-Dialog")).to_have_count(0)
+    assert not [error for error in errors if "aide" in error], errors
+
+
+def test_it_grows_around_what_a_person_does(lab: Lab, page: Page) -> None:
+    run = lab.run()
+    lab.waiting(run)
+    open_lab(page, lab)
+    notebook = Notebook(page, lab, run).open()
+    notebook.wait_for_cell("c0001-code")
+    notebook.add_cell("mine", "")
+    notebook.type_into("mine", "x = 1")
+
+    first = lab.propose(run, QUICK)
+    notebook.wait_for_cell(f"{first}-code")
+    page.keyboard.type(" + 2")
+    lab.ended(run, first)
+    until(lambda: "x = 1 + 2" in lab.sources(run), what="the notebook was not saved")
+
+    ids = notebook.ids()
+    assert ids[-1] == "mine", "the agent's cells go after the agent's, and a person's are not moved"
+    assert ids.index(cell_id(run, f"{first}-plan")) + 1 == ids.index(cell_id(run, f"{first}-code"))
+    assert len(set(ids)) == len(ids)
+    assert notebook.evaluate("return panel.content.activeCell.editor.hasFocus();"), "the focus stays where it was"
+    assert not notebook.evaluate("return panel.context.model.dirty;")
+
+    # A person's undo takes back what the person typed, and leaves the agent's cell.
+    page.keyboard.press("Control+z")
+    notebook.wait_for("cells.find(cell => cell.getId() === 'mine').getSource() !== 'x = 1 + 2'")
+    page.keyboard.press("Escape")
+    page.keyboard.press("z")
+    page.keyboard.press("z")
+    assert cell_id(run, f"{first}-code") in notebook.ids()
+    assert notebook.source(cell_id(run, f"{first}-code")) == QUICK
+
+    verified = lab.api(f"aide-jupyter/runs/{run}/verify")
+    assert verified["verdict"] == "not closed", verified
+
+
+def test_what_a_person_reads_stays_in_its_place(lab: Lab, page: Page) -> None:
+    run = lab.run()
+    lab.waiting(run)
+    open_lab(page, lab)
+    notebook = Notebook(page, lab, run).open()
+    notebook.wait_for_cell("c0001-code")
+    notebook.add_cell("tall", "\n".join(f"# line {number}" for number in range(120)))
+    notebook.evaluate("return panel.content.scrollToItem(argument);", len(notebook.ids()) - 1)
+    page.locator(".jp-Cell", has_text="# line 0").wait_for()
+    notebook.evaluate("panel.content.outerNode.scrollTop += 400;")
+    where = (
+        "return panel.content.widgets.find(w => w.model.id === 'tall').node.getBoundingClientRect().top"
+        " - panel.content.outerNode.getBoundingClientRect().top;"
+    )
+    before = notebook.evaluate(where)
+
+    first = lab.propose(run, QUICK)
+    notebook.wait_for_cell(f"{first}-code")
+    lab.ended(run, first)
+
+    page.wait_for_function(
+        "() => new Promise(done => requestAnimationFrame(() => requestAnimationFrame(() => done(true))))"
+    )
+    assert abs(notebook.evaluate(where) - before) < 40
+
+
+def test_running_output_is_shown_and_not_saved(lab: Lab, page: Page) -> None:
+    run = lab.run()
+    lab.waiting(run)
+    open_lab(page, lab)
+    notebook = Notebook(page, lab, run).open()
+    notebook.wait_for_cell("c0001-code")
+
+    slow = lab.propose(run, SLOW)
+    notebook.wait_for_cell(f"{slow}-code")
+    notebook.cell(f"{slow}-code")
+    expect(page.locator(".jp-AideCell-output pre")).to_have_text("begun\n")
+    execute(page, "docmanager:save")
+    assert "begun" not in str([cell.get("outputs") for cell in lab.notebook(run)["cells"]])
+
+    lab.control(run, verb="stop-now")
+    until(lambda: lab.state(run)["phase"] == "closed")
+    until(lambda: "begun" in str([cell.get("outputs") for cell in lab.notebook(run)["cells"]]))
+    expect(page.locator(".jp-AideCell")).to_have_count(0)
+
+
+def test_it_is_closed_reopened_and_renamed_while_the_run_goes_on(lab: Lab, page: Page) -> None:
+    run = lab.run()
+    lab.waiting(run)
+    open_lab(page, lab)
+    notebook = Notebook(page, lab, run).open()
+    notebook.wait_for_cell("c0001-code")
+    notebook.add_cell("mine", "mine = 1")
+    execute(page, "docmanager:save")
+
+    execute(page, "application:close")
+    expect(page.locator(".jp-NotebookPanel")).to_have_count(0)
+    first = lab.propose(run, QUICK)
+    lab.ended(run, first)
+    until(lambda: QUICK in lab.sources(run), what="the owner did not write the closed notebook")
+    notebook.open()
+    notebook.wait_for_cell(f"{first}-code")
+    assert notebook.ids()[-1] == "mine"
+
+    renamed = notebook.path.replace("audit.ipynb", "my audit.ipynb")
+    lab.api(f"api/contents/{notebook.path}", {"path": renamed}, "PATCH")  # In another window: this one hears nothing.
+    lab.api(f"api/contents/{renamed}", {"path": notebook.path}, "PATCH")
+    page.evaluate(
+        "([from, to]) => window.jupyterapp.serviceManager.contents.rename(from, to)", [notebook.path, renamed]
+    )
+    notebook.path = renamed
+    second = lab.propose(run, QUICK.replace("0.5", "0.4"))
+    lab.ended(run, second)
+    notebook.wait_for_cell(f"{second}-code")
+    until(lambda: lab.notebook_path(run) == renamed)
+    until(lambda: QUICK.replace("0.5", "0.4") in lab.sources(run))
+    assert not (lab.root / notebook.path.replace("my audit", "audit")).exists()
+
+
+def test_of_two_tabs_one_writes_and_a_person_can_continue_in_the_other(
+    lab: Lab, page: Page, context: BrowserContext
+) -> None:
+    run = lab.run()
+    lab.waiting(run)
+    open_lab(page, lab)
+    first = Notebook(page, lab, run).open()
+    first.wait_for_cell("c0001-code")
+    other = context.new_page()
+    open_lab(other, lab)
+    second = Notebook(other, lab, run).open()
+    expect(second.banner).to_contain_text("Live in another window")
+    expect(first.banner).not_to_contain_text("another window")
+
+    # What was typed and not saved in the first stays there; the second writes from now on.
+    first.add_cell("typed", "typed = 'in the first'")
+    second.banner.get_by_role("button", name="Continue here").click()
+    expect(first.banner).to_contain_text("Another window goes on with this notebook")
+    expect(first.banner).to_contain_text("not saved yet")
+    second.add_cell("theirs", "theirs = 'in the second'")
+    program = lab.propose(run, QUICK)
+    lab.ended(run, program)
+    until(lambda: "theirs = 'in the second'" in lab.sources(run))
+    assert cell_id(run, f"{program}-code") not in first.ids()
+
+    # The first edit moves it back, and nothing of either is lost.
+    first.type_into("typed", "# ")
+    first.wait_for_cell(f"{program}-code")
+    expect(second.banner).to_contain_text("Another window goes on with this notebook")
+    until(lambda: any("in the first" in source for source in lab.sources(run)))
+    sources = lab.sources(run)
+    assert sum("in the first" in one for one in sources) == 1
+    assert sum("in the second" in one for one in sources) == 1
+    assert sources.count(QUICK) == 1
+    ids = [cell["id"] for cell in lab.notebook(run)["cells"]]
+    assert len(set(ids)) == len(ids)
+
+
+def test_it_goes_on_after_a_reload(lab: Lab, page: Page) -> None:
+    run = lab.run()
+    lab.waiting(run)
+    open_lab(page, lab, "kept")
+    notebook = Notebook(page, lab, run).open()
+    notebook.wait_for_cell("c0001-code")
+    notebook.evaluate("return window.jupyterapp.restored;")
+    page.reload()
+    ready(page)
+    notebook.open()
+    program = lab.propose(run, QUICK)
+    notebook.wait_for_cell(f"{program}-code")
+    expect(notebook.banner).not_to_contain_text("another window")
+    lab.ended(run, program)
+    until(lambda: QUICK in lab.sources(run))
+    assert len(set(notebook.ids())) == len(notebook.ids())
+
+
+def test_it_catches_up_after_a_lost_connection(lab: Lab, page: Page) -> None:
+    sockets: list[WebSocketRoute] = []
+    refuse: list[bool] = []
+
+    def through(socket: WebSocketRoute) -> None:
+        if refuse:
+            socket.close()
+        else:
+            socket.connect_to_server()
+            sockets.append(socket)
+
+    page.route_web_socket(re.compile(r"/aide-jupyter/.*/live"), through)
+    run = lab.run()
+    lab.waiting(run)
+    open_lab(page, lab)
+    notebook = Notebook(page, lab, run).open()
+    notebook.wait_for_cell("c0001-code")
+    notebook.add_cell("mine", "mine = 1")
+
+    refuse.append(True)
+    for socket in sockets:
+        socket.close()
+    expect(notebook.banner).to_contain_text("cannot be reached")
+    program = lab.propose(run, QUICK)
+    lab.ended(run, program)
+    assert cell_id(run, f"{program}-code") not in notebook.ids()
+    refuse.clear()
+
+    notebook.wait_for_cell(f"{program}-code")
+    expect(notebook.banner).not_to_contain_text("cannot be reached")
+    until(lambda: QUICK in lab.sources(run))
+    assert "mine = 1" in lab.sources(run)
+
+
+def test_a_server_that_was_killed_is_found_again_and_nothing_is_there_twice(own_lab: Lab, page: Page) -> None:
+    lab = own_lab
+    run = lab.run()
+    lab.waiting(run)
+    open_lab(page, lab)
+    notebook = Notebook(page, lab, run).open()
+    notebook.wait_for_cell("c0001-code")
+    program = lab.propose(run, SLOW)
+    notebook.wait_for_cell(f"{program}-code")
+    notebook.add_cell("mine", "mine = 1")
+
+    lab.kill()
+    expect(notebook.banner).to_contain_text("cannot be reached")
+    lab.start()
+    until(lambda: lab.state(run)["phase"] == "interrupted")
+    expect(notebook.banner).not_to_contain_text("cannot be reached", timeout=60_000)
+    lab.control(run, verb="resume")
+    until(lambda: lab.state(run)["phase"] in ("running", "waiting"), 120)
+    assert lab.ended(run, program)["standing"] == "failed"
+    waits = lab.waiting(run)
+    notebook.wait_for_cell(f"{waits['candidate']}-code")
+    assert "mine" in notebook.ids()
+    assert len(set(notebook.ids())) == len(notebook.ids())
+    lab.control(run, verb="stop")
+    until(lambda: lab.state(run)["phase"] == "closed")
+    until(lambda: lab.api(f"aide-jupyter/runs/{run}/verify")["verdict"] == "intact")
+    assert "mine = 1" in lab.sources(run)
+
+
+@pytest.fixture
+def command(lab: Lab) -> object:
+    """Runs the command line beside the server, with the same Jupyter folders."""
+    started: list[subprocess.Popen[bytes]] = []
+
+    def start(*arguments: str) -> subprocess.Popen[bytes]:
+        with (lab.home / "cli.log").open("ab") as log:
+            process = subprocess.Popen(
+                [sys.executable, "-m", "aide_jupyter", *arguments],
+                cwd=lab.root, env=lab.env, stdin=subprocess.DEVNULL, stdout=log, stderr=log,
+            )  # fmt: skip
+        started.append(process)
+        return process
+
+    yield start
+    for process in started:
+        if process.poll() is None:
+            process.kill()
+        process.wait()
+
+
+def test_a_run_of_a_terminal_is_live_in_an_open_notebook(
+    lab: Lab, page: Page, command: Callable[..., subprocess.Popen[bytes]]
+) -> None:
+    known = {run["run"] for run in lab.api("aide-jupyter/runs")["runs"]}
+    process = command(
+        "run", "--data", "data", "--goal", "Predict the price.", "--metric", "rmse", "--target", "price",
+        "--steps", "4", "--review", "auto", "--seed", "3",
+    )  # fmt: skip
+
+    def begun() -> str | None:
+        fresh = [run for run in lab.api("aide-jupyter/runs")["runs"] if run["run"] not in known]
+        return str(fresh[0]["run"]) if fresh and fresh[0]["notebook"] and fresh[0]["steps"] else None
+
+    run = until(begun, 120)
+    until(lambda: (lab.root / lab.notebook_path(run)).exists())
+    open_lab(page, lab)
+    notebook = Notebook(page, lab, run).open()
+    notebook.add_cell("mine", "mine = 1")
+    notebook.wait_for_cell("c0003-code")
+    until(lambda: process.poll() is not None, 180)
+    assert process.returncode == 0, (lab.home / "cli.log").read_text()
+    until(lambda: lab.api(f"aide-jupyter/runs/{run}/verify")["verdict"] == "intact", 30)
+    assert "mine = 1" in lab.sources(run)
+    assert notebook.source(cell_id(run, "c0004-code")) is not None
