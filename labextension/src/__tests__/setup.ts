@@ -38,7 +38,10 @@ const missing: Record<string, unknown> = {
 };
 
 for (const [name, value] of Object.entries(missing)) {
-  if (!(name in globalThis)) {
-    Object.defineProperty(globalThis, name, { value, configurable: true });
+  if ((globalThis as Record<string, unknown>)[name] === undefined) {
+    Object.defineProperty(globalThis, name, { value, configurable: true, writable: true });
   }
 }
+
+// jsdom has no layout, so nothing to scroll.
+Element.prototype.scrollIntoView ??= () => undefined;

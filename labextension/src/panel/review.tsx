@@ -147,7 +147,7 @@ export function ReviewCard({ run, question, onDone }: ICard): JSX.Element {
           <Literal text={question.plan_shown} />
         </Section>
       )}
-      <p className="jp-Aide-quiet">{trans.__('An approval covers: %1', question.purposes_words)}</p>
+      <p className="jp-Aide-quiet">{question.purposes_words}</p>
       {mode === 'look' && (
         <>
           {question.high_risk && (
