@@ -6,8 +6,10 @@ import asyncio
 import json
 import signal
 import sys
+import threading
 from collections.abc import Callable, Iterator
 from contextlib import AbstractAsyncContextManager, contextmanager, nullcontext
+from typing import Any
 
 from rich.console import Console
 
@@ -56,23 +58,28 @@ class _Session:
         self._as_json = as_json
         self._console = Console(stderr=as_json)
         self._interrupts = 0
+        self._given_up = threading.Event()
 
     def opening(self) -> Opening:
         can_ask = sys.stdin is not None and sys.stdin.isatty() and self._console.is_terminal
-        return Opening(can_ask=can_ask, tell=self._tell)
+        return Opening(can_ask=can_ask, tell=self._tell, stop=self._given_up.is_set)
 
     async def go(self, making: AbstractAsyncContextManager[Run], *, verify: bool) -> int:
-        async with making as run:
-            engine = run.engine
-            progress = Progress(self._console, lambda: engine.state, engine.blobs.text)
-            engine.journal.on_append.append(progress.record)
-            self._say(f"{run.folder}")
-            asking = Questions(run, self._console, progress) if engine.parts.can_ask else nullcontext()
-            with self._interruptible(run), progress:
-                async with asking:
-                    await run.go()
-        state, owned = run.engine.state, False
-        result = run_json(state, run.entry, owned=owned)
+        try:
+            with self._signals(self._give_up(asyncio.current_task())):
+                run = await making.__aenter__()
+        except asyncio.CancelledError:
+            if not self._given_up.is_set():
+                raise
+            self._say("Interrupted before the run had begun; nothing was started.")
+            return INTERRUPTED
+        try:
+            with self._signals(lambda kill: self._leave(run, kill)):
+                await self._work(run)
+        finally:
+            await making.__aexit__(*sys.exc_info())
+        state = run.engine.state
+        result = run_json(state, run.entry, owned=False)
         self._say_end(run, result["status"])
         if verify:
             for line in check_run(run.folder).lines:
@@ -83,29 +90,45 @@ class _Session:
             return INTERRUPTED
         return 0 if state.best is not None else 1
 
+    async def _work(self, run: Run) -> None:
+        engine = run.engine
+        progress = Progress(self._console, lambda: engine.state, engine.blobs.text)
+        engine.journal.on_append.append(progress.record)
+        self._say(f"{run.folder}")
+        with progress:
+            async with Questions(run, self._console, progress) if engine.parts.can_ask else nullcontext():
+                await run.go()
+
     @contextmanager
-    def _interruptible(self, run: Run) -> Iterator[None]:
-        """Ctrl+C pauses and leaves once what runs has finished; a second one, or a termination, kills what runs."""
+    def _signals(self, handle: Callable[[bool], None]) -> Iterator[None]:
+        """Call ``handle`` for Ctrl+C (with False) and for a termination (with True)."""
         loop = asyncio.get_running_loop()
-
-        def leave(kill: bool) -> Callable[[], None]:
-            def handle() -> None:
-                self._interrupts += 1
-                run.engine.leave("interrupted from the terminal", run.actor)
-                if kill or self._interrupts > 1:
-                    run.engine.kill()
-                else:
-                    self._say("Pausing: what runs finishes first. Press Ctrl+C again to kill it.")
-
-            return handle
-
-        loop.add_signal_handler(signal.SIGINT, leave(kill=False))
-        loop.add_signal_handler(signal.SIGTERM, leave(kill=True))
+        loop.add_signal_handler(signal.SIGINT, handle, False)
+        loop.add_signal_handler(signal.SIGTERM, handle, True)
         try:
             yield
         finally:
             loop.remove_signal_handler(signal.SIGINT)
             loop.remove_signal_handler(signal.SIGTERM)
+
+    def _give_up(self, task: asyncio.Task[Any] | None) -> Callable[[bool], None]:
+        """While a run is prepared: end that, and leave nothing behind."""
+
+        def handle(kill: bool) -> None:
+            self._given_up.set()
+            if task is not None:
+                task.cancel()
+
+        return handle
+
+    def _leave(self, run: Run, kill: bool) -> None:
+        """Pause and leave once what runs has finished; the second time, or at a termination, kill what runs."""
+        self._interrupts += 1
+        run.engine.leave("interrupted from the terminal", run.actor)
+        if kill or self._interrupts > 1:
+            run.engine.kill()
+        else:
+            self._say("Pausing: what runs finishes first. Press Ctrl+C again to kill it.")
 
     def _say_end(self, run: Run, status: str) -> None:
         state = run.engine.state

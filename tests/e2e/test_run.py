@@ -141,6 +141,19 @@ def test_interrupted_twice_it_kills_what_runs_and_leaves_the_run_to_be_resumed(
     assert survivors(aide) == []
 
 
+def test_interrupted_while_it_is_prepared_it_leaves_nothing_behind(aide: Aide, data: Path) -> None:
+    with (data / "train.csv").open("a") as file:
+        file.writelines(f"{n},{n},{n}\n" for n in range(1_000_000))
+    process = aide.start("run", "--data", str(data), *GOAL)
+    until(lambda: [path for path in (aide.home / "aide-runs").iterdir() if (path / "view").exists()])
+    process.send_signal(signal.SIGINT)
+    _, err = process.communicate(timeout=60)
+    assert process.returncode == 130
+    assert "nothing was started" in err
+    assert not (aide.home / "aide-runs").exists()
+    assert survivors(aide) == []
+
+
 def test_killed_in_mid_program_nothing_survives_and_resume_finishes_without_running_it_again(
     aide: Aide, data: Path, model: Any
 ) -> None:
