@@ -1,3 +1,4 @@
+import type { ISharedCell } from '@jupyter/ydoc';
 import type { DocumentRegistry } from '@jupyterlab/docregistry';
 import type { INotebookModel } from '@jupyterlab/notebook';
 import type { Contents } from '@jupyterlab/services';
@@ -220,6 +221,7 @@ export class NotebookWriter implements IDisposable {
       this._known = -1;
     }
     if (this._known < this._head) {
+      this._known = this._touched ? -1 : this._known;
       await this.fetch(epoch);
     }
     if (this._save && this.may(epoch)) {
@@ -267,7 +269,9 @@ export class NotebookWriter implements IDisposable {
       // What the agent wrote is nothing for a person to be asked about when they close the notebook.
       this.context.model.dirty = false;
     }
+    this.watch();
     const first = this._known === -1;
+    this._touched = this._touched && !first;
     this._known = reply.head.seq;
     this._applied = reply.head;
     this._head = Math.max(this._head, reply.head.seq);
@@ -363,7 +367,24 @@ export class NotebookWriter implements IDisposable {
       if (saved.head !== null && this.may(saved.epoch)) {
         this.run.live.send({ type: 'written', ...saved.head, epoch: saved.epoch });
       }
+      if (this._touched) {
+        this.refresh();
+      }
     }
+  }
+
+  /** Notice what others do to the agent's cells, as a person who runs one: the file is to show what was recorded. */
+  private watch(): void {
+    for (const cell of this.shared.cells) {
+      if (!this._watched.has(cell) && this.isAgents(cell.getId())) {
+        this._watched.add(cell);
+        cell.changed.connect(this.onAgentCell, this);
+      }
+    }
+  }
+
+  private onAgentCell(cell: ISharedCell): void {
+    this._touched = this._touched || (!this._mine && !this.page.editing().has(cell.getId()));
   }
 
   /** The notebook was read from its file, by the person's wish. */
@@ -385,8 +406,11 @@ export class NotebookWriter implements IDisposable {
   }
 
   private own(): Own {
-    const prefix = `${this.run.run.slice(-8)}-`;
-    return ownOf(this.shared, id => id.startsWith(prefix));
+    return ownOf(this.shared, id => this.isAgents(id));
+  }
+
+  private isAgents(id: string): boolean {
+    return id.startsWith(`${this.run.run.slice(-8)}-`);
   }
 
   private get shared() {
@@ -417,6 +441,8 @@ export class NotebookWriter implements IDisposable {
   private _saving: { own: Own; head: Cells['head'] | null; epoch: number } | null = null;
   private _unsaved = false;
   private _mine = 0;
+  private _touched = false;
+  private readonly _watched = new WeakSet<ISharedCell>();
   private _working = false;
   private _again = false;
   private _timer = 0;

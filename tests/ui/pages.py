@@ -88,9 +88,13 @@ class Notebook:
         self.evaluate("return panel.content.scrollToItem(argument);", place)
         return self.page.locator(f".jp-NotebookPanel .jp-Cell[data-windowed-list-index='{place}']")
 
+    def cell_of(self, candidate: str) -> Locator:
+        """A candidate's program, once it is there, in view."""
+        self.wait_for_cell(f"{candidate}-code")
+        return self.cell(f"{candidate}-code")
+
     def card(self, candidate: str) -> Locator:
         """A waiting program's card in its cell."""
-        self.wait_for_cell(f"{candidate}-code")
         return self.page.locator(f".jp-AideCell .jp-Aide-card[data-candidate='{candidate}']")
 
     def add_cell(self, identifier: str, source: str) -> None:
@@ -111,9 +115,6 @@ class Notebook:
             identifier,
         )
         self.page.keyboard.type(text)
-
-    def reset_focus(self) -> None:
-        self.page.evaluate("() => document.activeElement.blur()")
 
     @property
     def banner(self) -> Locator:

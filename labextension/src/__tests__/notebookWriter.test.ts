@@ -1,5 +1,7 @@
 /** Who writes an open notebook, when, and what survives it. */
 
+import type { ISharedCodeCell } from '@jupyter/ydoc';
+
 import { NotebookWriter, SAVE_EVERY } from '../notebookWriter';
 import { agentCell, FakeContext, FakeFile, FakeRun, notebookFile, ownCell } from './notebook';
 
@@ -226,6 +228,20 @@ describe('the notebook’s writer', () => {
     run.render(agentCell('head', '# Run, further')).tell();
     await settle();
     expect(context.sources()).toEqual(['# Run, further', 'one', 'x = 1']);
+  });
+
+  it('shows in the file what was recorded, once a person who ran a cell of the agent’s has saved', async () => {
+    run.render(agentCell('c0001-code', 'print(1)'));
+    run.lease('granted', 1, true);
+    await settle();
+    const code = context.shared.cells[2] as ISharedCodeCell;
+    code.setOutputs([{ output_type: 'stream', name: 'stdout', text: 'again' }]);
+    await vi.advanceTimersByTimeAsync(SAVE_EVERY);
+    expect(code.getOutputs()).toHaveLength(1);
+    await context.save();
+    await vi.advanceTimersByTimeAsync(2 * SAVE_EVERY);
+    expect(code.getOutputs()).toEqual([]);
+    expect(file.notebook.cells[2].outputs).toEqual([]);
   });
 
   it('leaves a waiting program alone while a person edits it, and ends that when it is decided elsewhere', async () => {

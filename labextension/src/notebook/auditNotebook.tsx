@@ -17,6 +17,9 @@ import { CellCard, RunningOutput } from './card';
 import { codeCellId } from './cells';
 import { CellReview, IProgramCell } from './review';
 
+/** Milliseconds in which Markdown cells that were put in are rendered: JupyterLab waits one second for more changes. */
+const RENDERING = 2000;
+
 /** One open audit notebook: who writes it, and the reviews and the running output in its cells. */
 export class AuditNotebook implements IDisposable {
   constructor(
@@ -354,8 +357,25 @@ function still<T>(panel: NotebookPanel, change: () => T): T {
     }
   };
   settle();
-  window.requestAnimationFrame(settle);
+  settling(outer, settle);
   return result;
+}
+
+/** Do something again while what was put in is being rendered, until it has settled or the person scrolls. */
+function settling(outer: HTMLElement, settle: () => void): void {
+  const observer = new ResizeObserver(settle);
+  const inner = outer.firstElementChild;
+  const events = ['wheel', 'pointerdown', 'keydown', 'touchmove'];
+  const end = () => {
+    observer.disconnect();
+    events.forEach(event => outer.removeEventListener(event, end));
+    window.clearTimeout(timer);
+  };
+  const timer = window.setTimeout(end, RENDERING);
+  events.forEach(event => outer.addEventListener(event, end, { passive: true }));
+  if (inner !== null) {
+    observer.observe(inner);
+  }
 }
 
 /** Read the notebook anew, and put the person back where they were. */
