@@ -98,5 +98,5 @@ def new_run_id(now: datetime) -> str:
 def slug(goal: str, run: str) -> str:
     """The name of a run's folder: the goal's first words, then the end of the run's id."""
     plain = unicodedata.normalize("NFKD", goal).encode("ascii", "ignore").decode().lower()
-    words = re.findall(r"[a-z0-9]+", plain)[:5]
-    return "-".join([*words, run[-8:]])[:60]
+    words = "-".join(re.findall(r"[a-z0-9]+", plain)[:5])[:50].strip("-")
+    return "-".join(part for part in (words, run[-8:]) if part)
