@@ -66,6 +66,10 @@ export class NotebookWriter implements IDisposable {
     private readonly page: IPage
   ) {
     this._base = this.own();
+    // A person's own save, and JupyterLab's by the clock, are to keep to the lease too, and two at once would have
+    // JupyterLab find that the file has changed.
+    this._plainSave = context.save.bind(context);
+    context.save = () => this.saveByLease();
     run.live.message.connect(this.onMessage, this);
     run.live.connectedChanged.connect(this.onConnected, this);
     context.pathChanged.connect(this.open, this);
@@ -121,6 +125,7 @@ export class NotebookWriter implements IDisposable {
       return;
     }
     this._disposed = true;
+    this.context.save = this._plainSave;
     window.clearTimeout(this._timer);
     window.removeEventListener('pagehide', this._leave);
     window.removeEventListener('beforeunload', this._warn);
@@ -213,7 +218,7 @@ export class NotebookWriter implements IDisposable {
 
   private async step(epoch: number): Promise<void> {
     if (this._reconcile) {
-      await this.reconcile();
+      await this.alone(() => this.reconcile());
       if (!this.may(epoch)) {
         return;
       }
@@ -299,6 +304,32 @@ export class NotebookWriter implements IDisposable {
       this._nextSave = performance.now() + TRY_SAVING_AGAIN;
       this._again = true;
     }
+  }
+
+  /** A save that somebody has asked for. A page that does not write asks to be the one that does instead. */
+  private async saveByLease(): Promise<void> {
+    const { collaborative } = this.context.model;
+    if ((this._state === 'held' || this._state === 'revoked') && !collaborative) {
+      this._unsaved = differ(this._base, this.own());
+      if (this._unsaved) {
+        this.take();
+      }
+      return;
+    }
+    await this.alone(async () => {
+      if (this._state === 'writing' && !collaborative && !(await this.isCurrent())) {
+        await this.reconcile();
+        this.refresh();
+      }
+      await this._plainSave();
+    });
+  }
+
+  /** One after the other, whether the one before succeeded or not. */
+  private alone(work: () => Promise<void>): Promise<void> {
+    const mine = this._turn.then(work);
+    this._turn = mine.catch(() => undefined);
+    return mine;
   }
 
   /** Whether the file is as this page read or wrote it. */
@@ -440,6 +471,8 @@ export class NotebookWriter implements IDisposable {
   private _nextSave = 0;
   private _saving: { own: Own; head: Cells['head'] | null; epoch: number } | null = null;
   private _unsaved = false;
+  private _turn: Promise<void> = Promise.resolve();
+  private readonly _plainSave: () => Promise<void>;
   private _mine = 0;
   private _touched = false;
   private readonly _watched = new WeakSet<ISharedCell>();

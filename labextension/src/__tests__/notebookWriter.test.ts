@@ -170,6 +170,29 @@ describe('the notebook’s writer', () => {
     expect(writer.unsaved).toBe(false);
   });
 
+  it('keeps a person’s own save to the lease', async () => {
+    run.lease('held', 1);
+    await context.save();
+    expect([file.written, run.count('take')]).toEqual([0, 0]);
+    context.shared.cells[0].setSource('x = 4');
+    await context.save();
+    expect(file.written).toBe(0);
+    expect(run.count('take')).toBeGreaterThan(0);
+    run.lease('granted', 2, true);
+    await settle();
+    expect(file.notebook.cells.map(cell => cell.source)).toContain('x = 4');
+  });
+
+  it('saves one after the other, so that no save finds the file changed by another of this page', async () => {
+    run.lease('granted', 1, true);
+    context.shared.cells[0].setSource('x = 5');
+    file.change(cells => cells.push(ownCell('theirs', 'y')));
+    await Promise.all([context.save(), context.save(), settle()]);
+    expect(context.dialogs).toBe(0);
+    await vi.advanceTimersByTimeAsync(SAVE_EVERY);
+    expect(file.notebook.cells.map(cell => cell.source)).toEqual(['# Run', 'one', 'x = 5', 'y']);
+  });
+
   it('does not write under an epoch that ended while it was asking for cells', async () => {
     const cells = run.api.cells;
     run.api.cells = async (name, after) => {
