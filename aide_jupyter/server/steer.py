@@ -218,7 +218,7 @@ def _question(picture: Picture, asked: gate.Question) -> Question:
         purposes=asked.purposes,
         purposes_words=f"An approval covers: {', '.join(asked.purposes)}.",
         why=words.long(asked.reason, "reason", 2000),
-        high_risk=bool(suspicious) or any(flag.severity == "danger" for flag in node.flags),
+        high_risk=bool(suspicious) or bool(code.hidden) or any(flag.severity == "danger" for flag in node.flags),
         flags=flag_views(node.flags),
         taints=suspicious,
         code=code,

@@ -10,10 +10,11 @@ from typing import Any, ClassVar
 
 import pytest
 from jupyter_server.auth.authorizer import Authorizer
+from pytest_jupyter.jupyter_server import *  # noqa: F403  for these tests alone: as a plugin, it acts on every test
 from tornado.httpclient import HTTPClientError
 from traitlets.config import Config
 
-from aide_jupyter import opening
+from aide_jupyter import opening, preparing
 
 from . import fakes
 
@@ -107,6 +108,7 @@ class Client:
                     state = await self.get("runs", run, "state")
                     if state.status == 200 and condition(state):
                         return state
+                    assert not state.get("problems"), state
                     await asyncio.sleep(0.02)
         except TimeoutError:
             raise AssertionError(f"it never came: {state}") from None
@@ -188,7 +190,7 @@ def root(jp_root_dir: Path) -> Path:
 def stage(root: Path, monkeypatch: pytest.MonkeyPatch, jp_asyncio_loop: Any) -> fakes.Stage:
     """Runs with models and kernels that do as the test says."""
     stage = fakes.Stage()
-    monkeypatch.setattr(opening, "Pool", lambda kernels, size: fakes.Kernels(stage))
-    monkeypatch.setattr(opening, "Gateway", lambda **parts: fakes.Model(stage, **parts))
+    monkeypatch.setattr(preparing, "Pool", lambda *parts, **more: fakes.Kernels(stage))
+    monkeypatch.setattr(preparing, "Gateway", lambda **parts: fakes.Model(stage, **parts))
     monkeypatch.setattr(opening, "task_of", fakes.task_of)
     return stage
