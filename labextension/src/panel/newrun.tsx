@@ -5,7 +5,7 @@ import * as React from 'react';
 import type { Cap, Columns, Form, Models } from '../types';
 import { IValues, recalled, remembered, request, SCALES } from './form';
 import { useAction, useFetched, useHost } from './host';
-import { Button, Loading, Notice, Problem, Section } from './parts';
+import { Button, Field, Loading, Notice, Problem, Section } from './parts';
 import { TryExample } from './runs';
 import { SandboxLine } from './sandbox';
 
@@ -80,59 +80,62 @@ function NewRun({ form, first, models, onAskModels }: INewRun): JSX.Element {
       {aide.doctor?.ok === false && <SandboxLine />}
       <DataField value={values.data} words={form.data_words} onChange={data => set({ data })} />
       <Problem error={columns.error} />
-      <label className="jp-Aide-field">
-        {trans.__('Goal')}
-        <textarea
-          rows={3}
-          required
-          value={values.goal}
-          placeholder={trans.__('For example: predict which patients come back within 30 days')}
-          onChange={event => set({ goal: event.target.value })}
-        />
-      </label>
+      <Field label={trans.__('Goal')}>
+        {ties => (
+          <textarea
+            {...ties}
+            rows={3}
+            required
+            value={values.goal}
+            placeholder={trans.__('For example: predict which patients come back within 30 days')}
+            onChange={event => set({ goal: event.target.value })}
+          />
+        )}
+      </Field>
       <TargetField value={values.target} columns={columns.value} onChange={target => set({ target })} />
-      <label className="jp-Aide-field">
-        {trans.__('Metric')}
-        <select value={values.metric} required onChange={event => set({ metric: event.target.value })}>
-          <option value="" disabled>
-            {trans.__('Choose one')}
-          </option>
-          <optgroup label={trans.__('Graded here, on hidden rows')}>
-            {form.metrics.map(metric => (
-              <option key={metric.value} value={metric.value}>
-                {metric.label} ({metric.description})
+      <Field label={trans.__('Metric')}>
+        {ties => (
+          <select {...ties} value={values.metric} required onChange={event => set({ metric: event.target.value })}>
+            <option value="" disabled>
+              {trans.__('Choose one')}
+            </option>
+            <optgroup label={trans.__('Graded here, on hidden rows')}>
+              {form.metrics.map(metric => (
+                <option key={metric.value} value={metric.value}>
+                  {metric.label} ({metric.description})
+                </option>
+              ))}
+            </optgroup>
+            <optgroup label={trans.__('Only reported by the program itself')}>
+              <option value="minimize">{trans.__('what the goal says, lower is better')}</option>
+              <option value="maximize">{trans.__('what the goal says, higher is better')}</option>
+            </optgroup>
+          </select>
+        )}
+      </Field>
+      <ModelField value={values.model} models={models} onChange={model => set({ model })} onAsk={onAskModels} />
+      <Field label={trans.__('Review')} hint={mode?.description}>
+        {ties => (
+          <select {...ties} value={values.review} onChange={event => set({ review: event.target.value })}>
+            {form.modes.map(one => (
+              <option key={one.value} value={one.value}>
+                {one.label}
               </option>
             ))}
-          </optgroup>
-          <optgroup label={trans.__('Only reported by the program itself')}>
-            <option value="minimize">{trans.__('what the goal says, lower is better')}</option>
-            <option value="maximize">{trans.__('what the goal says, higher is better')}</option>
-          </optgroup>
-        </select>
-      </label>
-      <ModelField value={values.model} models={models} onChange={model => set({ model })} onAsk={onAskModels} />
-      <label className="jp-Aide-field">
-        {trans.__('Review')}
-        <select value={values.review} onChange={event => set({ review: event.target.value })}>
-          {form.modes.map(one => (
-            <option key={one.value} value={one.value}>
-              {one.label}
-            </option>
-          ))}
-        </select>
-        {mode && <span className="jp-Aide-quiet">{mode.description}</span>}
-      </label>
-      <label className="jp-Aide-field">
-        {trans.__('What models are told about the data')}
-        <select value={values.preview} onChange={event => set({ preview: event.target.value })}>
-          {form.previews.map(one => (
-            <option key={one.value} value={one.value}>
-              {one.label}
-            </option>
-          ))}
-        </select>
-        {preview && <span className="jp-Aide-quiet">{preview.description}</span>}
-      </label>
+          </select>
+        )}
+      </Field>
+      <Field label={trans.__('What models are told about the data')} hint={preview?.description}>
+        {ties => (
+          <select {...ties} value={values.preview} onChange={event => set({ preview: event.target.value })}>
+            {form.previews.map(one => (
+              <option key={one.value} value={one.value}>
+                {one.label}
+              </option>
+            ))}
+          </select>
+        )}
+      </Field>
       <NumberField
         cap={form.numbers.find(one => one.name === 'steps')}
         values={values}
@@ -145,7 +148,7 @@ function NewRun({ form, first, models, onAskModels }: INewRun): JSX.Element {
             <NumberField key={one.name} cap={one} values={values} onChange={numbers => set({ numbers })} />
           ))}
       </Section>
-      <Problem error={action.error} onClose={action.clear} />
+      {action.error?.message !== columns.error?.message && <Problem error={action.error} onClose={action.clear} />}
       <div className="jp-Aide-buttons jp-mod-sticky">
         <TryExample />
         <span className="jp-Aide-space" />
@@ -335,20 +338,23 @@ function NumberField({ cap, values, onChange }: INumber): JSX.Element | null {
   const usual = shown(cap.default);
   const whole = scale === 1 && cap.name !== 'max_cost';
   return (
-    <label className="jp-Aide-field jp-mod-number">
-      <span>
-        {labels[cap.name]}
-        {most !== undefined && <span className="jp-Aide-quiet"> {trans.__('at most %1', most.toLocaleString())}</span>}
-      </span>
-      <input
-        type="number"
-        min={whole ? 1 : 0}
-        max={most}
-        step={whole ? 1 : 'any'}
-        value={values.numbers[cap.name] ?? ''}
-        placeholder={usual === undefined ? trans.__('no limit') : String(usual)}
-        onChange={event => onChange({ ...values.numbers, [cap.name]: event.target.value })}
-      />
-    </label>
+    <Field
+      label={labels[cap.name]}
+      className="jp-mod-number"
+      hint={most === undefined ? undefined : trans.__('at most %1', most.toLocaleString())}
+    >
+      {ties => (
+        <input
+          {...ties}
+          type="number"
+          min={whole ? 1 : 0}
+          max={most}
+          step={whole ? 1 : 'any'}
+          value={values.numbers[cap.name] ?? ''}
+          placeholder={usual === undefined ? trans.__('no limit') : String(usual)}
+          onChange={event => onChange({ ...values.numbers, [cap.name]: event.target.value })}
+        />
+      )}
+    </Field>
   );
 }

@@ -90,6 +90,30 @@ export function Section({ title, open = false, count, children }: ISection): JSX
   );
 }
 
+interface IFieldParts {
+  label: string;
+  hint?: React.ReactNode;
+  className?: string;
+  /** Makes the control, with these of its properties. */
+  children: (ties: { id: string; 'aria-describedby': string | undefined }) => React.ReactNode;
+}
+
+/** A control with its name, and what helps to fill it in. */
+export function Field({ label, hint, className, children }: IFieldParts): JSX.Element {
+  const id = React.useId();
+  return (
+    <div className={`jp-Aide-field ${className ?? ''}`}>
+      <label htmlFor={id}>{label}</label>
+      {children({ id, 'aria-describedby': hint ? `${id}-hint` : undefined })}
+      {hint && (
+        <span id={`${id}-hint`} className="jp-Aide-quiet">
+          {hint}
+        </span>
+      )}
+    </div>
+  );
+}
+
 /** Names and values. */
 export function Facts({ facts }: { facts: readonly Fact[] }): JSX.Element | null {
   return facts.length === 0 ? null : (

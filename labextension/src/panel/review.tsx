@@ -5,7 +5,7 @@ import type { FollowedRun } from '../followed';
 import type { FlagView, Question } from '../types';
 import { Editor, Program } from './code';
 import { IAttention, useAction, useHost } from './host';
-import { Button, Facts, Literal, Notice, Problem, Section } from './parts';
+import { Button, Facts, Field, Literal, Notice, Problem, Section } from './parts';
 
 /** Milliseconds after a card has appeared in which it takes no decision: a click may have been meant for what was
  * there before. */
@@ -202,10 +202,11 @@ export function ReviewCard({ run, question, onDone }: ICard): JSX.Element {
             void decide('reject', reason);
           }}
         >
-          <label className="jp-Aide-field">
-            {trans.__('Why? The author is told.')}
-            <textarea rows={3} value={reason} autoFocus onChange={event => setReason(event.target.value)} />
-          </label>
+          <Field label={trans.__('Why? The author is told.')}>
+            {ties => (
+              <textarea {...ties} rows={3} value={reason} autoFocus onChange={event => setReason(event.target.value)} />
+            )}
+          </Field>
           <div className="jp-Aide-buttons">
             <Button disabled={action.busy} onClick={() => setMode('look')}>
               {trans.__('Cancel')}

@@ -4,7 +4,7 @@ import type { FollowedRun } from '../followed';
 import type { RunState } from '../types';
 import { useAction, useHost } from './host';
 import { Editor } from './code';
-import { Button, Notice, Problem, Section } from './parts';
+import { Button, Field, Notice, Problem, Section } from './parts';
 
 type ReviewMode = RunState['mode'];
 
@@ -61,22 +61,24 @@ function Mode({ run }: { run: FollowedRun }): JSX.Element {
   };
   return (
     <>
-      <label className="jp-Aide-field">
-        {trans.__('Review')}
-        <select
-          value={state.mode}
-          disabled={action.busy}
-          onChange={event => void choose(event.target.value as ReviewMode)}
-        >
-          {order
-            .filter(mode => mode === state.mode || state.modes.includes(mode))
-            .map(mode => (
-              <option key={mode} value={mode}>
-                {names[mode]}
-              </option>
-            ))}
-        </select>
-      </label>
+      <Field label={trans.__('Review')}>
+        {ties => (
+          <select
+            {...ties}
+            value={state.mode}
+            disabled={action.busy}
+            onChange={event => void choose(event.target.value as ReviewMode)}
+          >
+            {order
+              .filter(mode => mode === state.mode || state.modes.includes(mode))
+              .map(mode => (
+                <option key={mode} value={mode}>
+                  {names[mode]}
+                </option>
+              ))}
+          </select>
+        )}
+      </Field>
       <Problem error={action.error} onClose={action.clear} />
     </>
   );
@@ -97,15 +99,17 @@ function HintForm({ run }: { run: FollowedRun }): JSX.Element {
         });
       }}
     >
-      <label className="jp-Aide-field">
-        {trans.__('A hint for the next steps')}
-        <textarea
-          rows={2}
-          value={text}
-          placeholder={trans.__('For example: the column “age” has wrong values above 120')}
-          onChange={event => setText(event.target.value)}
-        />
-      </label>
+      <Field label={trans.__('A hint for the next steps')}>
+        {ties => (
+          <textarea
+            {...ties}
+            rows={2}
+            value={text}
+            placeholder={trans.__('For example: the column “age” has wrong values above 120')}
+            onChange={event => setText(event.target.value)}
+          />
+        )}
+      </Field>
       <div className="jp-Aide-buttons">
         <span className="jp-Aide-space" />
         <Button type="submit" disabled={action.busy || !text.trim()}>
@@ -163,23 +167,23 @@ function OwnProgram({ run }: { run: FollowedRun }): JSX.Element {
           'A whole Python script. It reads ./input and prints “Validation metric: <number>”. It runs in the sandbox like any other.'
         )}
       </p>
-      <label className="jp-Aide-field">
-        {trans.__('What it does')}
-        <input type="text" value={plan} onChange={event => setPlan(event.target.value)} />
-      </label>
-      <label className="jp-Aide-field">
-        {trans.__('Made from')}
-        <select value={parent} onChange={event => setParent(event.target.value)}>
-          <option value="">{trans.__('nothing: a draft')}</option>
-          {run
-            .state!.nodes.filter(node => node.standing === 'good' || node.standing === 'failed')
-            .map(node => (
-              <option key={node.id} value={node.id}>
-                {node.id} {node.value_text}
-              </option>
-            ))}
-        </select>
-      </label>
+      <Field label={trans.__('What it does')}>
+        {ties => <input {...ties} type="text" value={plan} onChange={event => setPlan(event.target.value)} />}
+      </Field>
+      <Field label={trans.__('Made from')}>
+        {ties => (
+          <select {...ties} value={parent} onChange={event => setParent(event.target.value)}>
+            <option value="">{trans.__('nothing: a draft')}</option>
+            {run
+              .state!.nodes.filter(node => node.standing === 'good' || node.standing === 'failed')
+              .map(node => (
+                <option key={node.id} value={node.id}>
+                  {node.id} {node.value_text}
+                </option>
+              ))}
+          </select>
+        )}
+      </Field>
       <Editor text={PROGRAM} label={trans.__('Your program')} onChange={setCode} />
       <p className="jp-Aide-quiet">{trans.__('Sending it approves it: it is yours.')}</p>
       <Problem error={action.error} onClose={action.clear} />
@@ -219,10 +223,11 @@ export function BranchForm({ run, candidate }: { run: FollowedRun; candidate: st
             });
           }}
         >
-          <label className="jp-Aide-field">
-            {trans.__('What should be tried from %1? (optional)', candidate)}
-            <textarea rows={2} value={hint} autoFocus onChange={event => setHint(event.target.value)} />
-          </label>
+          <Field label={trans.__('What should be tried from %1? (optional)', candidate)}>
+            {ties => (
+              <textarea {...ties} rows={2} value={hint} autoFocus onChange={event => setHint(event.target.value)} />
+            )}
+          </Field>
           <Problem error={action.error} onClose={action.clear} />
           <div className="jp-Aide-buttons">
             <Button onClick={() => setOpen(false)}>{trans.__('Cancel')}</Button>
