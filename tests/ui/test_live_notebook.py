@@ -300,9 +300,10 @@ def test_a_run_of_a_terminal_is_live_in_an_open_notebook(
     open_lab(page, lab)
     notebook = Notebook(page, lab, run).open()
     notebook.add_cell("mine", "mine = 1")
-    notebook.wait_for_cell("c0003-code")
-    until(lambda: process.poll() is not None, 180)
+    notebook.wait_for_cell("c0002-code")
+    lab.control(run, verb="stop-now")
+    assert until(lambda: process.poll() is not None, 120)
     assert process.returncode == 0, (lab.home / "cli.log").read_text()
     until(lambda: lab.api(f"aide-jupyter/runs/{run}/verify")["verdict"] == "intact", 30)
     assert "mine = 1" in lab.sources(run)
-    assert notebook.source(cell_id(run, "c0004-code")) is not None
+    notebook.wait_for("cells[0].getMetadata('aide').status === 'closed'")
