@@ -127,7 +127,7 @@ class LiveRun:
             async with AsyncExitStack() as stack:
                 async with self._turn:
                     run = await stack.enter_async_context(making(opening))
-                self._at_work(run)
+                await self._at_work(run)
                 await run.go()
         except AideError as error:
             self.problem = str(error)
@@ -141,9 +141,12 @@ class LiveRun:
             self.ended = True
             self._changed(self.name)
 
-    def _at_work(self, run: Run) -> None:
+    async def _at_work(self, run: Run) -> None:
+        """The tree of a resumed run is rendered in a thread, while nothing changes it yet."""
         run.may_write = self._may_write
-        self.picture = Picture(run.engine.parts.trail, run.engine.blobs)
+        picture = Picture(run.engine.parts.trail, run.engine.blobs)
+        await asyncio.to_thread(picture.nodes)
+        self.picture = picture
         run.engine.journal.on_append.append(self._note)
         self.run, self.preparing = run, ""
         self._changed(self.name)
@@ -152,6 +155,9 @@ class LiveRun:
         """After the notebook's writer, whose trail this is, has taken the record."""
         assert self.picture is not None
         self.picture.note(record)
+        node = self.picture.trail.state.candidates.get(str(record.data.get("candidate")))
+        if node is not None:
+            self.picture.node(node)
         if record.kind == "finished":
             self.outputs.end(str(record.data.get("candidate")))
         self._changed(self.name)
