@@ -86,6 +86,11 @@ class Questions:
                 self._console.print(str(error), style="red", markup=False)
 
     def _decide(self, question: Question, decision: r.Decision, reason: str = "", code: str | None = None) -> None:
+        secret = None if code is None else self._run.engine.parts.redactor.contains_secret(code)
+        if secret is not None:
+            raise AideError(
+                f"The edited program holds the value of the secret {secret}.", "Take it out, then edit again."
+            )
         self._run.engine.parts.reviews.decide(
             question.candidate, question.nonce, question.code, decision, self._run.actor, reason, code
         )

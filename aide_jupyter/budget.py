@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import math
-
 from . import records as r
-from .errors import BudgetSpent
+from .errors import BudgetSpent, ModelUnusable
 from .state import RunState
 
 STEPS, SECONDS, TOKENS, MONEY = "steps", "seconds", "tokens", "US dollars"
@@ -24,12 +22,14 @@ def reached(state: RunState) -> tuple[str, float, float] | None:
 
 
 def check_call(state: RunState, reserved: r.Spent) -> None:
-    """Refuse a model call whose worst cost does not fit what is left, or is not known where money has a cap.
+    """Refuse a model call whose worst cost does not fit what is left.
 
     Raises
     ------
     BudgetSpent
         The call must not be sent.
+    ModelUnusable
+        Money has a cap, and what the call costs is not known.
     """
     tokens = state.spend.worst_tokens + reserved.tokens.prompt + reserved.tokens.completion
     if tokens > state.budgets.tokens:
@@ -37,6 +37,11 @@ def check_call(state: RunState, reserved: r.Spent) -> None:
     limit = state.budgets.cost_usd
     if limit is None:
         return
-    cost = math.inf if reserved.cost is None else state.spend.worst_cost + reserved.cost
+    if reserved.cost is None:
+        raise ModelUnusable(
+            f"The price of the model {reserved.model} is not known, so {limit:g} US dollars cannot be kept to.",
+            "Resume the run with --price IN OUT (US dollars per million tokens).",
+        )
+    cost = state.spend.worst_cost + reserved.cost
     if cost > limit:
         raise BudgetSpent(MONEY, limit, cost)

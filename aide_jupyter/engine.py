@@ -22,6 +22,7 @@ from .errors import BudgetSpent, ModelError, ModelUnusable
 from .grading.metrics import MetricReader
 from .llm.prompts import author_messages, reviewer_messages
 from .llm.replies import Program
+from .recording import LiveOutput
 from .review.gate import Verdict, needs_person
 from .sandbox.outcome import CellRun, check_program
 from .search.operators import assignment, attempt
@@ -276,11 +277,11 @@ class Engine(Directed):
             started = r.Started(candidate=node.id, code=code, kernel=name, limits=limits, purpose=purpose)
             self.journal.append(started)
 
-            def show(offset: int, text: str) -> None:
-                self.parts.on_output(node.id, offset, self.parts.redactor.mask(text)[0])
-
+            live = LiveOutput(self.recording.masked, lambda at, text: self.parts.on_output(node.id, at, text))
             keep = self.parts.folder / "candidates" / node.id if purpose == "search" else None
-            return await kernel.run_cells(cells, limits, show, metric.feed, keep)
+            ran = await kernel.run_cells(cells, limits, live.feed, metric.feed, keep)
+            live.end()
+            return ran
         finally:
             del self._kernels[node.id]
             await kernel.close()
@@ -291,6 +292,9 @@ class Engine(Directed):
         """Record a person's decision. An edit is a new candidate of theirs, approved by the same act."""
         if verdict.code is None:
             return self._decided(node, verdict.decision, verdict.actor, verdict.reason, found)
+        if secret := self.parts.redactor.contains_secret(verdict.code):
+            why = f"The edited program holds the value of the secret {secret}. It was refused."
+            return self._decided(node, "reject", verdict.actor, why, found)
         edited = f"c{len(self.state.candidates) + 1:04d}"
         self.journal.append(r.Chosen(candidate=edited, parent=node.parent, operator=node.operator), verdict.actor)
         code = self.journal.text(verdict.code)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from . import records as r
 from .audit.journal import Journal
 from .audit.redact import Redactor
@@ -73,3 +75,44 @@ class Recording:
                     return r.ErrorOutput(name=self.words(one.name, 200), message=message, traceback=traceback)
 
         return tuple(output(one) for one in raw), masks
+
+
+class LiveOutput:
+    """Hands on running output in whole lines, so that a secret which arrives in two pieces is masked too.
+
+    Parameters
+    ----------
+    mask
+        Masks secrets in a text.
+    hand_on
+        Called with (number of characters handed on before, text).
+    """
+
+    LONGEST = 1 << 16
+    """A line without an end is handed on from so many characters, but for the last ``HELD`` of them."""
+    HELD = 1 << 12
+
+    def __init__(self, mask: Callable[[str], str], hand_on: Callable[[int, str], None]) -> None:
+        self._mask = mask
+        self._hand_on = hand_on
+        self._kept = ""
+        self._sent = 0
+
+    def feed(self, offset: int, text: str) -> None:
+        """The next piece; ``offset`` is the sandbox's own count, before masking."""
+        self._kept += text
+        cut = self._kept.rfind("\n") + 1
+        if not cut and len(self._kept) > self.LONGEST:
+            cut = len(self._kept) - self.HELD
+        self._send(cut)
+
+    def end(self) -> None:
+        """No more comes."""
+        self._send(len(self._kept))
+
+    def _send(self, cut: int) -> None:
+        if cut:
+            masked = self._mask(self._kept[:cut])
+            self._kept = self._kept[cut:]
+            self._hand_on(self._sent, masked)
+            self._sent += len(masked)

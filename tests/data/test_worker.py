@@ -45,8 +45,18 @@ def failing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return folder
 
 
-def children() -> list[psutil.Process]:
-    return psutil.Process().children(recursive=True)
+BEFORE: set[psutil.Process] = set()
+
+
+@pytest.fixture(autouse=True)
+def _what_runs_already() -> None:
+    """Other tests in this process may have left the sandbox's watcher running."""
+    BEFORE.clear()
+    BEFORE.update(psutil.Process().children(recursive=True))
+
+
+def children() -> set[psutil.Process]:
+    return set(psutil.Process().children(recursive=True)) - BEFORE
 
 
 def test_it_tells_what_the_preview_tells(data: Path) -> None:

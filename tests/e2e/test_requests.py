@@ -63,7 +63,7 @@ def test_the_current_folder_as_data_leaves_its_runs_out(aide: Aide, data: Path, 
         assert done.code == 0, done.err
     records = map(json.loads, Path(done.json["journal"]).read_text().splitlines())
     finished = next(one["data"] for one in records if one["kind"] == "finished")
-    assert "train.csv" in finished["claimed"]["outputs"][0]["text"]
+    assert "'data'" in finished["claimed"]["outputs"][0]["text"]
     assert "aide-runs" not in finished["claimed"]["outputs"][0]["text"]
 
 

@@ -215,6 +215,22 @@ def test_an_edit_is_a_new_candidate_of_that_person_and_only_it_runs(house: House
     assert house.kernels.ran == ["print('mine')"]
 
 
+def test_an_edit_that_holds_a_known_secret_is_refused(house: House) -> None:
+    async def story() -> None:
+        house.can_ask = True
+        engine = house.begin(steps=1, mode="every")
+        run = asyncio.create_task(engine.run())
+        await until(engine.parts.reviews.waiting)
+        (question,) = engine.parts.reviews.waiting()
+        edited = f"key = '{SECRET}'"
+        engine.parts.reviews.decide("c0001", question.nonce, question.code, "edit", USER, "", edited)
+        await run
+
+    asyncio.run(story())
+    assert house.kernels.ran == []
+    assert not any(SECRET.encode() in path.read_bytes() for path in house.folder.rglob("*") if path.is_file())
+
+
 def test_a_rejection_reaches_the_journal_with_its_reason_and_nothing_runs(house: House) -> None:
     async def story() -> None:
         house.can_ask = True
