@@ -93,6 +93,7 @@ def test_a_rejection_tells_the_author_why(lab: Lab, page: Page, opened: tuple[st
 def test_a_stale_approval_is_refused_in_words(lab: Lab, page: Page, opened: tuple[str, Notebook]) -> None:
     run, notebook = opened
     card = notebook.card("c0001")
+    expect(button(card, "Approve")).to_be_enabled()
     held: list[Route] = []
     holding = [True]
 
@@ -102,7 +103,7 @@ def test_a_stale_approval_is_refused_in_words(lab: Lab, page: Page, opened: tupl
         else:
             route.continue_()
 
-    page.route(re.compile(rf"/aide-jupyter/runs/{run}/(state|reviews)"), hold)
+    page.route(re.compile(rf"/aide-jupyter/runs/{run}/(state|reviews|cells)"), hold)
     lab.decide(run, lab.waiting(run), "reject", reason="Decided elsewhere.")
     button(card, "Approve").click()
     expect(card.get_by_role("alert")).to_contain_text(re.compile("reject", re.IGNORECASE))

@@ -48,7 +48,7 @@ def test_it_grows_around_what_a_person_does(lab: Lab, page: Page) -> None:
     assert ids.index(cell_id(run, f"{first}-plan")) + 1 == ids.index(cell_id(run, f"{first}-code"))
     assert len(set(ids)) == len(ids)
     assert notebook.evaluate("return panel.content.activeCell.editor.hasFocus();"), "the focus stays where it was"
-    assert not notebook.evaluate("return panel.context.model.dirty;")
+    until(lambda: not notebook.evaluate("return panel.context.model.dirty;"))
 
     # A person's undo takes back what the person typed, and leaves the agent's cell.
     page.keyboard.press("Control+z")
