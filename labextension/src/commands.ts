@@ -33,7 +33,7 @@ export interface IActions {
   trans: TranslationBundle;
   /** Bring the panel into sight. */
   reveal: () => void;
-  openNotebook: (path: string) => void;
+  openNotebook: (path: string) => Promise<void>;
   confirm: (title: string, text: string, button: string) => Promise<boolean>;
   /** Bring the question of a candidate into sight, and the focus to it: never to Approve. */
   attend: (candidate: string, answer: Answer | null) => void;
@@ -196,7 +196,7 @@ export function addCommands(commands: CommandRegistry, actions: IActions): void 
       if (exported.path.startsWith('/')) {
         await actions.tell(trans.__('The solution is exported'), exported.words);
       } else {
-        actions.openNotebook(exported.path);
+        await actions.openNotebook(exported.path);
       }
     },
     () => subject() !== null

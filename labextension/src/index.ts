@@ -79,8 +79,18 @@ const panel: JupyterFrontEndPlugin<void> = {
     };
     const tell = (title: string, text: string) =>
       showDialog({ title, body: text, buttons: [Dialog.okButton({ label: trans.__('Close') })] });
-    const openNotebook = (path: string) => {
-      documents?.openOrReveal(path, 'default', undefined, { activate: true }, { shouldStart: false });
+    const { contents } = app.serviceManager;
+    const there = (path: string) =>
+      contents.get(path, { content: false }).then(
+        () => true,
+        () => false
+      );
+    const openNotebook = async (path: string) => {
+      if (await there(path)) {
+        documents?.openOrReveal(path, 'default', undefined, { activate: true }, { shouldStart: false });
+      } else {
+        await tell(trans.__('There is no such file'), path);
+      }
     };
     const wish: IHost['wish'] = { current: null };
     const host: IHost = { aide, trans, documents, memory, openNotebook, confirm, attention, wish };
@@ -143,7 +153,7 @@ const panel: JupyterFrontEndPlugin<void> = {
     const seen = (run: string) =>
       side.isVisible && !document.hidden && aide.place.page === 'run' && aide.place.run === run;
     notify(aide, trans, (event, run) => settings.get(event) !== false && !seen(run), show);
-    openBegun(aide, () => settings.get('openNotebook') !== false, openNotebook);
+    openBegun(aide, () => settings.get('openNotebook') !== false, there, openNotebook);
     if (statusBar !== null) {
       addStatusItem(statusBar, aide, trans, show);
     }
@@ -155,10 +165,26 @@ const panel: JupyterFrontEndPlugin<void> = {
   }
 };
 
-/** Open the notebook of a run that was begun in this page, once it is there, beside the panel. */
-function openBegun(aide: IAide, wanted: () => boolean, open: (path: string) => void): void {
+/** Milliseconds between two looks for a notebook that is to be opened, and how many there are. */
+const LOOK_AGAIN = 500;
+const LOOKS = 40;
+
+/** Open the notebook of a run that was begun in this page, once its file is there, beside the panel. */
+function openBegun(
+  aide: IAide,
+  wanted: () => boolean,
+  there: (path: string) => Promise<boolean>,
+  open: (path: string) => Promise<void>
+): void {
   let followed: string | null = null;
   let preparing = false;
+  const openOnceThere = async (run: string, path: string, looks: number) => {
+    if (await there(path)) {
+      await open(path);
+    } else if (looks > 0 && aide.current?.run === run) {
+      window.setTimeout(() => void openOnceThere(run, path, looks - 1), LOOK_AGAIN);
+    }
+  };
   const look = () => {
     const state = aide.current?.state ?? null;
     if (state === null || state.run !== followed) {
@@ -167,7 +193,7 @@ function openBegun(aide: IAide, wanted: () => boolean, open: (path: string) => v
     } else if (preparing && state.phase !== 'preparing' && state.notebook !== null) {
       preparing = false;
       if (wanted()) {
-        open(state.notebook);
+        void openOnceThere(state.run, state.notebook, LOOKS);
       }
     }
   };

@@ -27,15 +27,12 @@ export function CandidatePane({ run, id }: { run: FollowedRun; id: string }): JS
         {view.node.best && <span title={trans.__('The best so far')}>★ </span>}
         {view.headline}
       </h2>
-      <p className={`jp-Aide-status jp-mod-${view.node.standing.replace(' ', '-')}`}>
-        {view.node.value_text && (
-          <>
-            <strong className="jp-Aide-number">{view.node.value_text}</strong>
-            {view.node.source && <span className="jp-Aide-label">{view.node.source}</span>}
-          </>
-        )}
-        <span>{view.node.status_words}</span>
-      </p>
+      {view.node.value_text && (
+        <p className="jp-Aide-status">
+          <strong className="jp-Aide-number">{view.node.value_text}</strong>
+          {view.node.source && <span className="jp-Aide-label">{view.node.source}</span>}
+        </p>
+      )}
       {view.error_shown && (
         <Notice kind="error" title={trans.__('There is no program')}>
           <Literal text={view.error_shown} />

@@ -17,7 +17,7 @@ export interface IHost {
   documents: IDocumentManager | null;
   memory: IStateDB | null;
   /** Opens a run's notebook beside the panel, without starting a kernel. */
-  openNotebook: (path: string) => void;
+  openNotebook: (path: string) => void | Promise<void>;
   /** Asks before something that cannot be taken back. */
   confirm: (title: string, text: string, button: string) => Promise<boolean>;
   /** Emitted when a command wants the person to look at the question of a candidate. */

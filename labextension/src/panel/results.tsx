@@ -80,6 +80,6 @@ function OpenFile({ path, label }: { path: string; label: string }): JSX.Element
   return path.startsWith('/') ? (
     <code className="jp-Aide-path">{path}</code>
   ) : (
-    <Button onClick={() => openNotebook(path)}>{label}</Button>
+    <Button onClick={() => void openNotebook(path)}>{label}</Button>
   );
 }

@@ -110,7 +110,7 @@ function Head({ run, state }: { run: FollowedRun; state: RunState }): JSX.Elemen
       <div className="jp-Aide-buttons">
         <Controls run={run} state={state} action={lasting} />
         {state.notebook !== null && (
-          <Button onClick={() => openNotebook(state.notebook!)}>{trans.__('Open notebook')}</Button>
+          <Button onClick={() => void openNotebook(state.notebook!)}>{trans.__('Open notebook')}</Button>
         )}
       </div>
       <Problem error={lasting.error} onClose={lasting.clear} />
