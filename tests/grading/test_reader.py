@@ -133,8 +133,8 @@ def test_reading_the_answer_early_does_not_change_it() -> None:
 
 pieces = st.one_of(
     st.sampled_from(
-        ["Validation metric: ", "validation", " metric", ":", "=", "0.5", "-1e-3", "nan", "\n", "\r", "\x1b[31m", "\x1b[0m",
-         "\x1b", "[", " ", "%", "(", ")", "(RMSE)", "np.float64(", "x" * 50, " " * 120, ",", "Validation"]
+        ["Validation metric: ", "validation", " metric", ":", "=", "0.5", "-1e-3", "nan", "\n", "\r", "\x1b[31m",
+         "\x1b[0m", "\x1b", "[", " ", "%", "(", ")", "(RMSE)", "np.float64(", "x" * 50, " " * 120, ",", "Validation"]
     ),
     st.text(max_size=5),
 )  # fmt: skip
