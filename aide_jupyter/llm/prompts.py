@@ -146,9 +146,7 @@ def author_messages(
     told = _TODO[assignment.operator]
     if assignment.drafts_ahead:
         todo["drafts_ahead"] = assignment.drafts_ahead
-        told += (
-            f" {assignment.drafts_ahead} more drafts are being written now: choose a less obvious family."
-        )
+        told += f" {assignment.drafts_ahead} more drafts are being written now: choose a less obvious family."
     if assignment.parent is not None:
         todo["parent"] = assignment.parent.id
         todo["parent_score"] = assignment.parent.value
