@@ -351,19 +351,28 @@ function still<T>(panel: NotebookPanel, change: () => T): T {
       focused.focus({ preventScroll: true });
     }
   }
+  let put = NaN;
   const settle = () => {
-    if (kept !== null && kept.isAttached && !kept.isDisposed) {
-      outer.scrollTop += kept.node.getBoundingClientRect().top - before;
+    const moved = kept?.isAttached && !kept.isDisposed ? kept.node.getBoundingClientRect().top - before : 0;
+    if (Math.abs(moved) >= 1 && !Number.isNaN(put) && outer.scrollTop !== put) {
+      return false; // Something else has scrolled, as to show a program.
     }
+    outer.scrollTop += moved;
+    put = outer.scrollTop;
+    return true;
   };
   settle();
   settling(outer, settle);
   return result;
 }
 
-/** Do something again while what was put in is being rendered, until it has settled or the person scrolls. */
-function settling(outer: HTMLElement, settle: () => void): void {
-  const observer = new ResizeObserver(settle);
+/** Do something again while what was put in is being rendered, until it says that it is over or the person scrolls. */
+function settling(outer: HTMLElement, settle: () => boolean): void {
+  const observer = new ResizeObserver(() => {
+    if (!settle()) {
+      end();
+    }
+  });
   const inner = outer.firstElementChild;
   const events = ['wheel', 'pointerdown', 'keydown', 'touchmove'];
   const end = () => {

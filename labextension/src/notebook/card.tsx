@@ -84,8 +84,7 @@ export function CellCard({ review }: { review: CellReview }): JSX.Element | null
         </Section>
       )}
       <p className="jp-Aide-quiet">
-        {trans.__('An approval covers: %1', question.purposes_words)}{' '}
-        <code title={question.code.sha256}>{`sha256 ${short(question.code.sha256)}…`}</code>
+        {question.purposes_words} <code title={question.code.sha256}>{`sha256 ${short(question.code.sha256)}…`}</code>
       </p>
       <Decide review={review} ready={ready} />
     </section>
