@@ -41,5 +41,9 @@ export default [
         }
       ]
     }
+  },
+  {
+    files: ['labextension/src/__tests__/**'],
+    rules: { 'jupyter/no-untranslated-string': 'off' }
   }
 ];

@@ -149,10 +149,9 @@ const panel: JupyterFrontEndPlugin<void> = {
       read();
       loaded.changed.connect(read);
     });
-    // What the person looks at already is no news.
-    const seen = (run: string) =>
+    const looking = (run: string) =>
       side.isVisible && !document.hidden && aide.place.page === 'run' && aide.place.run === run;
-    notify(aide, trans, (event, run) => settings.get(event) !== false && !seen(run), show);
+    notify(aide, trans, event => settings.get(event) !== false, looking, show);
     openBegun(aide, () => settings.get('openNotebook') !== false, there, openNotebook);
     if (statusBar !== null) {
       addStatusItem(statusBar, aide, trans, show);

@@ -28,11 +28,17 @@ export function news(before: RunSummary | undefined, now: RunSummary): Event | n
   return now.phase === 'closed' ? 'finished' : null;
 }
 
-/** Tell the person of news about runs, once each, with a button that goes there. */
+/**
+ * Tell the person of news about runs, once each, with a button that goes there.
+ *
+ * @param wanted Whether the settings want to be told of something.
+ * @param looking Whether the person looks at a run already: that is no news to them.
+ */
 export function notify(
   aide: IAide,
   trans: TranslationBundle,
-  wanted: (event: Event, run: string) => boolean,
+  wanted: (event: Event) => boolean,
+  looking: (run: string) => boolean,
   show: (run: string) => void
 ): void {
   let seen: Map<string, RunSummary> | null = null;
@@ -45,7 +51,7 @@ export function notify(
     }
   };
   const tell = (run: RunSummary) => (event: Event) => {
-    if (!wanted(event, run.run)) {
+    if (!wanted(event) || looking(run.run)) {
       return;
     }
     dismiss(run.run);
@@ -69,6 +75,9 @@ export function notify(
     told.set(run.run, id);
   };
   aide.changed.connect(() => {
+    for (const run of [...told.keys()].filter(looking)) {
+      dismiss(run);
+    }
     const runs = aide.runs;
     if (runs === null) {
       return;

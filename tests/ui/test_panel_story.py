@@ -82,6 +82,8 @@ def test_a_person_tries_the_example_reviews_steers_and_ends_it_and_finds_everyth
     own = panel.select("c0006")
     own.get_by_role("tab", name="Output").click()
     expect(own).to_contain_text("a program of my own")
+    element.get_by_text("Steer the search").click()
+    element.locator(".jp-Aide-best").scroll_into_view_if_needed()
     panel.picture("run")
 
     # Pause, and go on.

@@ -160,7 +160,7 @@ describe('what is put back after a notebook was read again', () => {
   };
   const again = (context: FakeContext, base: ReturnType<typeof ownOf>) => {
     const mine = ownOf(context.shared, isAgents);
-    context.shared.setSource(context.file.notebook);
+    context.shared.setSource(context.file.json);
     putBack(context.shared, base, mine);
     return differ(base, mine);
   };

@@ -3,6 +3,7 @@
 import { YNotebook } from '@jupyter/ydoc';
 import type { INotebookContent } from '@jupyterlab/nbformat';
 import type { Contents } from '@jupyterlab/services';
+import type { JSONObject } from '@lumino/coreutils';
 import { Signal } from '@lumino/signaling';
 
 import type { IAgentCell } from '../notebook/cells';
@@ -18,6 +19,9 @@ export class FakeFile {
   written = 0;
   constructor(public text: string) {}
 
+  get json(): JSONObject {
+    return JSON.parse(this.text) as JSONObject;
+  }
   get notebook(): INotebookContent {
     return JSON.parse(this.text) as INotebookContent;
   }
@@ -56,7 +60,7 @@ export class FakeContext {
       collaborative: false,
       contentChanged
     };
-    shared.setSource(file.notebook);
+    shared.setSource(file.json);
     this.contentsModel = file.stat;
     shared.clearUndoHistory();
     shared.ydoc.on('afterTransaction', emit);
@@ -84,7 +88,7 @@ export class FakeContext {
   async revert(): Promise<void> {
     await Promise.resolve();
     this.onRevert();
-    this.shared.setSource(this.file.notebook);
+    this.shared.setSource(this.file.json);
     this.contentsModel = this.file.stat;
     this.fileChanged.emit(undefined);
   }

@@ -13,7 +13,7 @@ class FakeModel implements TreeModel {
   get(name: 'state' | 'selected'): TreeState | string | null {
     return name === 'state' ? this.state : this.selected;
   }
-  set(name: 'selected', id: string): void {
+  set(_: 'selected', id: string): void {
     this.selected = id;
   }
   save_changes(): void {

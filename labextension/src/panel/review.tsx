@@ -222,6 +222,9 @@ export function ReviewCard({ run, question, onDone }: ICard): JSX.Element {
   );
 }
 
+/** Milliseconds that a decision which was taken stays confirmed. */
+const CONFIRMED = 8000;
+
 /** The programs that wait, one of them open. */
 export function ReviewQueue({ run }: { run: FollowedRun }): JSX.Element | null {
   const { trans, attention } = useHost();
@@ -237,6 +240,14 @@ export function ReviewQueue({ run }: { run: FollowedRun }): JSX.Element | null {
       attention.disconnect(look);
     };
   }, [attention]);
+
+  React.useEffect(() => {
+    if (done === null || done.error !== null) {
+      return undefined;
+    }
+    const timer = window.setTimeout(() => setDone(null), CONFIRMED);
+    return () => window.clearTimeout(timer);
+  }, [done]);
 
   const waits = run.state?.waiting.length ?? 0;
   return (

@@ -107,11 +107,13 @@ function Welcome(): JSX.Element {
 export function TryExample({ main = false }: { main?: boolean }): JSX.Element {
   const { aide, trans } = useHost();
   const action = useAction();
+  const contained = aide.doctor?.ok !== false;
   return (
     <>
       <Button
         kind={main ? 'main' : 'plain'}
-        disabled={action.busy}
+        disabled={action.busy || !contained}
+        title={contained ? undefined : aide.doctor?.words}
         onClick={() =>
           action.run(async () => {
             const { run } = await aide.api.start({ example: true });
