@@ -95,6 +95,11 @@ export class NotebookWriter implements IDisposable {
     return this.run.live.connected;
   }
 
+  /** Whether there is a room in which this page is live all the same, whoever writes. */
+  get collaborative(): boolean {
+    return this.context.model?.collaborative ?? false;
+  }
+
   /** Whether the person has typed something here that only they can save, by continuing here. */
   get unsaved(): boolean {
     return this._unsaved;

@@ -33,7 +33,7 @@ def until(holds: Callable[[], Any], seconds: float = 60.0, what: str = "it did n
 class Lab:
     """One server. ``root`` is what it shows; everything of Jupyter's own is in ``home``."""
 
-    def __init__(self, home: Path, *more: str, app: str = "jupyterlab") -> None:
+    def __init__(self, home: Path, *more: str, app: str = "jupyterlab", env: dict[str, str] | None = None) -> None:
         self.home, self.root = home, home / "root"
         self.root.mkdir()
         data = self.root / "data"
@@ -53,6 +53,7 @@ class Lab:
             "JUPYTER_RUNTIME_DIR": str(home / "runtime"),
             "JUPYTERLAB_SETTINGS_DIR": str(home / "settings"),
             "JUPYTERLAB_WORKSPACES_DIR": str(home / "workspaces"),
+            **(env or {}),
         }
         self.log = home / "server.log"
         self._command = [

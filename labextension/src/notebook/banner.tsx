@@ -18,7 +18,7 @@ export function Banner({ run, writer, onShow }: IBanner): JSX.Element | null {
   useSignal(run.changed);
   useSignal(writer.changed);
   const lines: JSX.Element[] = [];
-  const away = writer.state === 'held' || writer.state === 'revoked';
+  const away = !writer.collaborative && (writer.state === 'held' || writer.state === 'revoked');
   if (away) {
     lines.push(
       <p key="away">
