@@ -277,7 +277,7 @@ class Engine(Directed):
             started = r.Started(candidate=node.id, code=code, kernel=name, limits=limits, purpose=purpose)
             self.journal.append(started)
 
-            live = LiveOutput(self.recording.masked, lambda at, text: self.parts.on_output(node.id, at, text))
+            live = LiveOutput(self.parts.redactor, lambda at, text: self.parts.on_output(node.id, at, text))
             keep = self.parts.folder / "candidates" / node.id if purpose == "search" else None
             ran = await kernel.run_cells(cells, limits, live.feed, metric.feed, keep)
             live.end()

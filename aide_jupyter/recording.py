@@ -78,22 +78,18 @@ class Recording:
 
 
 class LiveOutput:
-    """Hands on running output in whole lines, so that a secret which arrives in two pieces is masked too.
+    """Hands on running output as it comes, but for what may be the beginning of a secret that the next piece ends.
 
     Parameters
     ----------
-    mask
-        Masks secrets in a text.
+    redactor
+        Masks secrets, and knows how they begin.
     hand_on
         Called with (number of characters handed on before, text).
     """
 
-    LONGEST = 1 << 16
-    """A line without an end is handed on from so many characters, but for the last ``HELD`` of them."""
-    HELD = 1 << 12
-
-    def __init__(self, mask: Callable[[str], str], hand_on: Callable[[int, str], None]) -> None:
-        self._mask = mask
+    def __init__(self, redactor: Redactor, hand_on: Callable[[int, str], None]) -> None:
+        self._redactor = redactor
         self._hand_on = hand_on
         self._kept = ""
         self._sent = 0
@@ -101,10 +97,7 @@ class LiveOutput:
     def feed(self, offset: int, text: str) -> None:
         """The next piece; ``offset`` is the sandbox's own count, before masking."""
         self._kept += text
-        cut = self._kept.rfind("\n") + 1
-        if not cut and len(self._kept) > self.LONGEST:
-            cut = len(self._kept) - self.HELD
-        self._send(cut)
+        self._send(len(self._kept) - self._redactor.held(self._kept))
 
     def end(self) -> None:
         """No more comes."""
@@ -112,7 +105,7 @@ class LiveOutput:
 
     def _send(self, cut: int) -> None:
         if cut:
-            masked = self._mask(self._kept[:cut])
+            masked = self._redactor.mask(self._kept[:cut])[0]
             self._kept = self._kept[cut:]
             self._hand_on(self._sent, masked)
             self._sent += len(masked)

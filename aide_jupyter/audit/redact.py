@@ -121,6 +121,14 @@ class Redactor:
         """The name of the first known secret whose value stands in ``code``, plainly or encoded; None without one."""
         return next((name for _, _, name in self._known(code)), None)
 
+    def held(self, text: str) -> int:
+        """How many of the last characters of ``text`` may be the beginning of a known secret that goes on."""
+        most = 0
+        for form, _ in self._forms:
+            longest = min(len(form) - 1, len(text))
+            most = max(most, next((size for size in range(longest, most, -1) if text.endswith(form[:size])), 0))
+        return most
+
     def shapes(self, code: str) -> list[tuple[str, int]]:
         """What in ``code`` has a secret's shape: the pattern's name and the line (from 1), in order."""
         return [(name, code.count("\n", 0, start) + 1) for start, _, name in sorted(_shaped(code))]

@@ -1,4 +1,4 @@
-"""Budgets before each step and each call; live output in whole lines."""
+"""Budgets before each step and each call; live output without secrets."""
 
 from __future__ import annotations
 
@@ -6,9 +6,12 @@ import pytest
 
 from aide_jupyter import budget
 from aide_jupyter import records as r
+from aide_jupyter.audit.redact import Redactor
 from aide_jupyter.errors import BudgetSpent, ModelUnusable
 from aide_jupyter.recording import LiveOutput
 from aide_jupyter.state import RunState
+
+from .conftest import SECRET
 
 
 def spent(tokens: int, cost: float | None, call: int = 1) -> r.Spent:
@@ -40,18 +43,20 @@ def test_the_first_budget_that_is_used_up_is_named() -> None:
     assert budget.reached(state) == ("steps", 2, 2)
 
 
-def test_a_secret_that_arrives_in_two_pieces_is_masked() -> None:
+def test_a_secret_that_arrives_in_two_pieces_is_masked_and_all_else_is_shown_at_once() -> None:
     shown: list[tuple[int, str]] = []
-    live = LiveOutput(lambda text: text.replace("secret", "[x]"), lambda at, text: shown.append((at, text)))
-    for piece in ("a sec", "ret\nthe ", "end"):
-        live.feed(0, piece)
-    assert shown == [(0, "a [x]\n")]
-    live.end()
-    assert shown == [(0, "a [x]\n"), (6, "the end")]
+    live = LiveOutput(Redactor({"K": SECRET}), lambda at, text: shown.append((at, text)))
+    live.feed(0, "45 %")
+    assert shown == [(0, "45 %")]
+    live.feed(4, f" a {SECRET[:9]}")
+    assert shown[1:] == [(4, " a ")]
+    live.feed(16, f"{SECRET[9:]} b")
+    assert shown[2:] == [(7, "[masked: K] b")]
 
 
-def test_a_line_without_an_end_is_shown_all_the_same() -> None:
+def test_what_only_looked_like_the_beginning_of_a_secret_is_shown_at_the_end() -> None:
     shown: list[str] = []
-    live = LiveOutput(str, lambda at, text: shown.append(text))
-    live.feed(0, "x" * (LiveOutput.LONGEST + 1))
-    assert len("".join(shown)) == LiveOutput.LONGEST + 1 - LiveOutput.HELD
+    live = LiveOutput(Redactor({"K": SECRET}), lambda at, text: shown.append(text))
+    live.feed(0, SECRET[:4])
+    live.end()
+    assert shown == [SECRET[:4]]

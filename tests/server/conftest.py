@@ -74,7 +74,7 @@ class Client:
     async def raw(self, method: str, *parts: str, **options: Any) -> Any:
         """The response, whatever its status."""
         try:
-            return await self._fetch("aide-jupyter", *parts, method=method, **options)
+            return await self._fetch("aide-jupyter", *parts, method=method, **{"request_timeout": 120, **options})
         except HTTPClientError as error:
             if error.response is None:
                 raise
