@@ -90,6 +90,18 @@ def test_a_rejection_tells_the_author_why(lab: Lab, page: Page, opened: tuple[st
     until(lambda: any("dd xx zz\ntoo slow" in source for source in lab.sources(run)))
 
 
+def test_the_cell_s_own_toolbar_leads_to_its_card(lab: Lab, page: Page, opened: tuple[str, Notebook]) -> None:
+    run, notebook = opened
+    notebook.evaluate(
+        "panel.content.activeCellIndex = panel.content.widgets.findIndex(w => w.model.id === argument);",
+        cell_id(run, "c0001-code"),
+    )
+    card = notebook.card("c0001")
+    page.locator(".jp-cell-toolbar [data-command='aide:reject-cell']").click()
+    expect(card.get_by_label("Why? The author is told.")).to_be_visible()
+    assert lab.node(run, "c0001")["standing"] == "waiting"
+
+
 def test_a_stale_approval_is_refused_in_words(lab: Lab, page: Page, opened: tuple[str, Notebook]) -> None:
     run, notebook = opened
     card = notebook.card("c0001")

@@ -26,7 +26,9 @@ export class AuditNotebook implements IDisposable {
     readonly panel: NotebookPanel,
     private readonly hold: IHold,
     private readonly host: IHost,
-    contents: Contents.IManager
+    contents: Contents.IManager,
+    /** Called when other programs wait than before. */
+    private readonly onReviews: () => void
   ) {
     const page: IPage = {
       stat: path => contents.get(path, { content: false, hash: true }),
@@ -139,6 +141,7 @@ export class AuditNotebook implements IDisposable {
       return;
     }
     const questions = this.run.questions?.questions ?? [];
+    const before = this._reviews.size;
     const asked = new Map(questions.map(question => [question.candidate, question]));
     for (const [candidate, review] of this._reviews) {
       review.update(asked.get(candidate) ?? null);
@@ -158,7 +161,11 @@ export class AuditNotebook implements IDisposable {
         });
         review.changed.connect(this.onReview, this);
         this._reviews.set(candidate, review);
+        this.onReviews();
       }
+    }
+    if (this._reviews.size < before) {
+      this.onReviews();
     }
   }
 

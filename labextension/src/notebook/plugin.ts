@@ -26,6 +26,7 @@ export const notebookPlugin: JupyterFrontEndPlugin<void> = {
   activate: (app: JupyterFrontEnd, aide: IAide, tracker: INotebookTracker, translator: ITranslator | null): void => {
     const trans = (translator ?? nullTranslator).load('aide_jupyter');
     const notebooks = new Map<NotebookPanel, AuditNotebook>();
+    const refresh = () => Object.values(CellCommands).forEach(id => app.commands.notifyCommandChanged(id));
     const host: IHost = {
       aide,
       trans,
@@ -46,7 +47,7 @@ export const notebookPlugin: JupyterFrontEndPlugin<void> = {
         return;
       }
       known?.dispose();
-      notebooks.set(panel, new AuditNotebook(panel, aide.follow(run), host, app.serviceManager.contents));
+      notebooks.set(panel, new AuditNotebook(panel, aide.follow(run), host, app.serviceManager.contents, refresh));
     };
     const watch = (panel: NotebookPanel) => {
       void panel.context.ready.then(() => {
@@ -106,8 +107,6 @@ export const notebookPlugin: JupyterFrontEndPlugin<void> = {
       trans.__('Say why the program in this cell is rejected'),
       ({ review }) => review.set({ mode: 'reject' })
     );
-    const refresh = () => Object.values(CellCommands).forEach(id => app.commands.notifyCommandChanged(id));
     tracker.activeCellChanged.connect(refresh);
-    aide.changed.connect(refresh);
   }
 };
