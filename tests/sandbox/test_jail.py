@@ -49,16 +49,17 @@ def names(path):
     except OSError:
         return []
 print(json.dumps({
-    "run": names(".."), "home": names(%r), "data": open("input/train.csv").read(), "tmp": len(names("/tmp")),
+    "run": names(".."), "home": names(%r), "data": open("input/train.csv").read(), "tmp": names("/tmp"),
     "environment": sorted(os.environ), "secret": os.environ.get("CANARY_KEY"), "sockets": names("../s"),
     "root": names("/root"), "mnt": names("/mnt"), "var": names("/var"),
     "own": __import__("importlib.util").util.find_spec("aide_jupyter") is not None}))
 ''' % str(Path.home())
     async with kernel() as one:
         seen = json.loads(await one.ask(code))
-        python = [Path(os.path.realpath(prefix)) for prefix in (sys.prefix, sys.base_prefix)]
-        seen["python"] = [path.relative_to(top).parts[0] for path in python for top in (Path.home(), Path("/root"))
-                          if path.is_relative_to(top)]
+        python = [Path(os.path.realpath(prefix)) for prefix in (sys.prefix, sys.base_prefix, *sys.path)]
+        tops = (Path.home(), Path("/root"), Path("/tmp"))
+        seen["python"] = [path.relative_to(top).parts[0] for path in python for top in tops
+                          if path.is_relative_to(top) and path != top]
         return seen
 """
     )
@@ -66,7 +67,7 @@ print(json.dumps({
     skeleton = {".bashrc", ".inputrc", *seen["python"]}
     assert not set(seen["home"]) - skeleton
     assert seen["data"] == "a,b\n1,2\n"
-    assert seen["tmp"] == 1
+    assert len(set(seen["tmp"]) - set(seen["python"])) == 1, "the folder of the sockets"
     assert seen["secret"] is None and not any("CANARY" in name for name in seen["environment"])
     assert not set(seen["root"]) - skeleton
     assert seen["mnt"] == seen["var"] == []
