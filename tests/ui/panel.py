@@ -68,6 +68,22 @@ class Panel:
         """Wait until the run says that it does this."""
         expect(self.element.locator(".jp-Aide-head .jp-Aide-phase")).to_contain_text(words, timeout=120_000)
 
+    def widen(self, width: int) -> None:
+        """Draw the panel's edge until it has this width, in pixels."""
+        box = self.element.bounding_box()
+        handle = self.page.locator("#jp-main-split-panel > .lm-SplitPanel-handle:not(.lm-mod-hidden)").last
+        edge = handle.bounding_box()
+        assert box is not None
+        assert edge is not None
+        x, y = edge["x"] + edge["width"] / 2, edge["y"] + edge["height"] / 2
+        self.page.mouse.move(x, y)
+        self.page.mouse.down()
+        self.page.mouse.move(x - (width - box["width"]), y, steps=4)
+        self.page.mouse.up()
+        self.page.wait_for_function(
+            "width => document.querySelector('.jp-Aide').getBoundingClientRect().width > width - 40", arg=width
+        )
+
     def picture(self, name: str) -> None:
         """Keep a picture of the page, where pictures are wanted."""
         if PICTURES is None:
