@@ -1,4 +1,4 @@
-import { ILayoutRestorer, JupyterFrontEnd, JupyterFrontEndPlugin } from '@jupyterlab/application';
+import { ILabShell, ILayoutRestorer, JupyterFrontEnd, JupyterFrontEndPlugin } from '@jupyterlab/application';
 import { Dialog, ICommandPalette, ReactWidget, showDialog } from '@jupyterlab/apputils';
 import { IDocumentManager } from '@jupyterlab/docmanager';
 import { INotebookTracker } from '@jupyterlab/notebook';
@@ -49,7 +49,8 @@ const panel: JupyterFrontEndPlugin<void> = {
     ICommandPalette,
     ILayoutRestorer,
     IStatusBar,
-    IRunningSessionManagers
+    IRunningSessionManagers,
+    ILabShell
   ],
   activate: (
     app: JupyterFrontEnd,
@@ -62,7 +63,8 @@ const panel: JupyterFrontEndPlugin<void> = {
     palette: ICommandPalette | null,
     restorer: ILayoutRestorer | null,
     statusBar: IStatusBar | null,
-    running: IRunningSessionManagers | null
+    running: IRunningSessionManagers | null,
+    labShell: ILabShell | null
   ) => {
     const trans = (translator ?? nullTranslator).load('aide_jupyter');
     const attention = new Signal<object, IAttention>({});
@@ -153,6 +155,9 @@ const panel: JupyterFrontEndPlugin<void> = {
       side.isVisible && !document.hidden && aide.place.page === 'run' && aide.place.run === run;
     notify(aide, trans, event => settings.get(event) !== false, looking, show);
     openBegun(aide, () => settings.get('openNotebook') !== false, there, openNotebook);
+    if (labShell !== null && memory !== null) {
+      void welcome(aide, memory, reveal);
+    }
     if (statusBar !== null) {
       addStatusItem(statusBar, aide, trans, show);
     }
@@ -163,6 +168,26 @@ const panel: JupyterFrontEndPlugin<void> = {
     }
   }
 };
+
+const WELCOMED = 'aide-jupyter:welcomed';
+
+/** Show the panel once, by itself, to a person who has not begun a run yet. */
+async function welcome(aide: IAide, memory: IStateDB, reveal: () => void): Promise<void> {
+  if (await memory.fetch(WELCOMED).catch(() => true)) {
+    return;
+  }
+  const look = () => {
+    if (aide.runs === null) {
+      return;
+    }
+    aide.changed.disconnect(look);
+    void memory.save(WELCOMED, true);
+    if (aide.runs.length === 0) {
+      reveal();
+    }
+  };
+  aide.changed.connect(look);
+}
 
 /** Milliseconds between two looks for a notebook that is to be opened, and how many there are. */
 const LOOK_AGAIN = 500;

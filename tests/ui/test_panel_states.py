@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 from playwright.sync_api import Page, Route, expect
 
-from .lab import Lab
-from .pages import execute, ready
+from .lab import Lab, until
+from .pages import execute, open_lab, ready
 from .panel import Panel, problems
 
 LONG = "Predict_" + "antidisestablishmentarianism_" * 12 + " <img src=x onerror=alert(1)>"
@@ -19,6 +19,7 @@ def answer(route: Route, body: Any, status: int = 200) -> None:
     route.fulfill(status=status, content_type="application/json", body=json.dumps(body))
 
 
+@pytest.mark.screenshots
 def test_a_new_run_is_filled_in_begun_and_remembered(lab: Lab, page: Page) -> None:
     panel = Panel(page).open(lab, "form")
     panel.button("New").click()
@@ -52,6 +53,18 @@ def test_a_new_run_is_filled_in_begun_and_remembered(lab: Lab, page: Page) -> No
     expect(panel.field("Column to predict")).to_have_value("price")
     # Being asked about less is chosen each time anew.
     expect(panel.field("Review")).to_have_value("every")
+
+
+def test_who_has_not_begun_a_run_is_shown_the_panel_once(own_lab: Lab, page: Page) -> None:
+    open_lab(page, own_lab, "first")
+    panel = Panel(page)
+    expect(panel.element.locator(".jp-Aide-welcome")).to_be_visible()
+    page.get_by_role("tab", name="AIDE: runs, candidates and their review").click()
+    expect(panel.element).to_be_hidden()
+    until(lambda: own_lab.api("lab/api/workspaces/first")["data"].get("aide-jupyter:welcomed"))
+    page.reload()
+    ready(page)
+    expect(panel.element).to_be_hidden()
 
 
 def test_a_request_that_the_server_refuses_is_explained_in_the_form(lab: Lab, page: Page) -> None:
@@ -189,3 +202,25 @@ def test_a_decision_made_elsewhere_takes_the_card_away_and_a_stale_click_is_refu
     page.unroute("**/aide-jupyter/runs/*/state*")
     expect(panel.row("c0001")).to_have_attribute("data-standing", "rejected", timeout=60_000)
     lab.control(run, verb="stop")
+
+
+@pytest.mark.screenshots
+def test_a_wide_panel_shows_the_tree_and_the_candidate_side_by_side(lab: Lab, page: Page) -> None:
+    run = lab.run(steps=4, review="auto")
+    until(lambda: lab.state(run)["phase"] == "closed", 180)
+    page.set_viewport_size({"width": 1700, "height": 900})
+    panel = Panel(page).open(lab)
+    panel.button("Runs").click()
+    panel.element.locator(f"[data-run='{run}']").click()
+    panel.phase("Finished")
+    panel.widen(880)
+    pane = panel.select("c0004")
+    pane.get_by_role("tab", name="Program").click()
+    expect(pane.locator(".cm-content")).to_be_visible()
+    tree, shown = panel.element.locator(".jp-Aide-tree").bounding_box(), pane.bounding_box()
+    assert tree is not None
+    assert shown is not None
+    assert shown["x"] >= tree["x"] + tree["width"]
+    assert shown["y"] < tree["y"] + tree["height"]
+    assert problems(page, ".jp-Aide") == []
+    panel.picture("wide")
