@@ -33,7 +33,7 @@ export class AuditNotebook implements IDisposable {
     const page: IPage = {
       stat: path => contents.get(path, { content: false, hash: true }),
       editing: () => this.editing(),
-      still: change => still(panel, change),
+      still: change => still(panel, id => id.startsWith(`${this.run.run.slice(-8)}-`), change),
       anew: change => anew(panel, change)
     };
     this.writer = new NotebookWriter(this.run, panel.context, page);
@@ -323,10 +323,10 @@ class BannerWidget extends ReactWidget {
 /**
  * Change cells so that what a person looks at stays where it is, and what they type goes where it went.
  *
- * In sight means the active cell where it is, else the first cell that is. Where a cell above the active one is
+ * That is the active cell where it is in sight, else the first cell of theirs that is, else the first. Where a cell above the active one is
  * replaced, as a program that is rejected, JupyterLab would make another cell active and give it the focus.
  */
-function still<T>(panel: NotebookPanel, change: () => T): T {
+function still<T>(panel: NotebookPanel, isAgents: (id: string) => boolean, change: () => T): T {
   const { content } = panel;
   const outer = content.outerNode;
   const top = outer.getBoundingClientRect().top;
@@ -334,7 +334,10 @@ function still<T>(panel: NotebookPanel, change: () => T): T {
     const place = cell?.isAttached ? cell.node.getBoundingClientRect() : null;
     return place !== null && place.height > 0 && place.bottom > top && place.top < top + outer.clientHeight;
   };
-  const kept = inSight(content.activeCell) ? content.activeCell : (content.widgets.find(inSight) ?? null);
+  const seen = content.widgets.filter(inSight);
+  const kept = inSight(content.activeCell)
+    ? content.activeCell
+    : (seen.find(cell => !isAgents(cell.model.id)) ?? seen[0] ?? null);
   const before = kept?.node.getBoundingClientRect().top ?? 0;
   const active = content.activeCell;
   const id = active?.model.id;
