@@ -15,7 +15,7 @@ demo: $(READY) $(SYSTEM)
 	$(BIN)/jupyter aide demo
 
 lab: $(READY) $(SYSTEM) $(FRONT)
-	$(BIN)/jupyter lab
+	$(BIN)/jupyter lab $(if $(filter 0,$(shell id -u)),--allow-root)
 
 # The server's tests need an event loop of their own, and so does the browser: three runs.
 test: $(READY) $(SYSTEM) $(FRONT) lint
