@@ -8,12 +8,14 @@ litellm's settings are global to the process, which other extensions may share: 
 from __future__ import annotations
 
 import asyncio
+import atexit
 import concurrent.futures
 import contextvars
 import importlib
 import inspect
 import logging
 import os
+import sys
 import threading
 from collections.abc import AsyncIterator, Callable, Coroutine, Mapping
 from dataclasses import dataclass, field
@@ -133,11 +135,27 @@ def _litellm() -> Any:
     """The module, with no network touched by its import (price map) and no ``.env`` file read (mode)."""
     os.environ["LITELLM_LOCAL_MODEL_COST_MAP"] = "True"
     os.environ.setdefault("LITELLM_MODE", "PRODUCTION")
-    litellm: Any = importlib.import_module("litellm")
+    litellm: Any = sys.modules.get("litellm") or _imported()
     litellm.suppress_debug_info = True
     for name in ("LiteLLM", "LiteLLM Router", "LiteLLM Proxy"):
         logging.getLogger(name).setLevel(logging.CRITICAL)
     return litellm
+
+
+def _imported() -> Any:
+    """The module, without what it would do at exit: there it waits, in another loop, for connections of this module's
+    thread, and can wait for ever (seen with a call in flight)."""
+    register = atexit.register
+
+    def own(function: Callable[..., Any], *args: Any, **kwargs: Any) -> Callable[..., Any]:
+        theirs = (getattr(function, "__module__", None) or "").startswith("litellm")
+        return function if theirs else register(function, *args, **kwargs)
+
+    atexit.register = own  # type: ignore[assignment]
+    try:
+        return importlib.import_module("litellm")
+    finally:
+        atexit.register = register
 
 
 async def _send(call: Call, environ: Mapping[str, str]) -> Answer:

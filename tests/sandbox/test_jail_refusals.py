@@ -7,6 +7,7 @@ import os
 import shutil
 import struct
 import subprocess
+import sys
 from dataclasses import replace
 from pathlib import Path
 
@@ -91,6 +92,8 @@ WEAKER_FOR_A_USER = {
 
 def test_each_part_of_the_jail_is_missed_where_it_is_left_out(server):
     parts = WEAKER if server.root else {**WEAKER, **WEAKER_FOR_A_USER}
+    if Path(sys.prefix).is_relative_to("/tmp"):
+        parts = {**parts, "whitelist ": "The sandbox"}  # without it there is no Python in the jail, so no probe
     said = server.run(f"""
 from aide_jupyter.sandbox import firejail
 
