@@ -2,6 +2,7 @@ import type { JupyterFrontEnd, JupyterFrontEndPlugin } from '@jupyterlab/applica
 import { Dialog, showDialog } from '@jupyterlab/apputils';
 import { INotebookTracker, NotebookPanel } from '@jupyterlab/notebook';
 import { ITranslator, nullTranslator } from '@jupyterlab/translation';
+import { checkIcon, closeIcon, editIcon, LabIcon } from '@jupyterlab/ui-components';
 import { Signal } from '@lumino/signaling';
 
 import type { IAttention, IHost } from '../panel/host';
@@ -73,11 +74,13 @@ export const notebookPlugin: JupyterFrontEndPlugin<void> = {
       id: string,
       label: string,
       caption: string,
+      icon: LabIcon,
       act: (found: NonNullable<ReturnType<typeof active>>) => void
     ) =>
       app.commands.addCommand(id, {
         label,
         caption,
+        icon,
         describedBy: { args: { type: 'object', properties: {} } },
         isEnabled: () => active() !== null,
         isVisible: () => active() !== null,
@@ -93,18 +96,21 @@ export const notebookPlugin: JupyterFrontEndPlugin<void> = {
       CellCommands.review,
       trans.__('Review this program'),
       trans.__('Go to the review of the program in this cell'),
+      checkIcon,
       () => undefined
     );
     add(
       CellCommands.edit,
       trans.__('Edit this program'),
       trans.__('Edit the program that waits in this cell; nothing runs before you approve the edit'),
+      editIcon,
       ({ review }) => review.edit()
     );
     add(
       CellCommands.reject,
       trans.__('Reject this program…'),
       trans.__('Say why the program in this cell is rejected'),
+      closeIcon,
       ({ review }) => review.set({ mode: 'reject' })
     );
     tracker.activeCellChanged.connect(refresh);
