@@ -18,11 +18,17 @@ lab: $(READY) $(SYSTEM) $(FRONT)
 	$(BIN)/jupyter lab $(if $(filter 0,$(shell id -u)),--allow-root)
 
 # The server's tests need an event loop of their own, and so does the browser: three runs.
-test: $(READY) $(SYSTEM) $(FRONT) lint
+test: $(READY) $(SYSTEM) $(FRONT) .venv/collaboration lint
 	npm run --silent test
 	$(PYTEST) --ignore=tests/server --ignore=tests/ui
-	$(PYTEST) -p pytest_jupyter.jupyter_server tests/server
+	$(PYTEST) tests/server
 	$(PYTEST) tests/ui
+
+# jupyter-collaboration turns every notebook into a room, so it lies beside the environment of the other tests.
+COLLABORATION := jupyter-collaboration jupyter-collaboration-ui jupyter-docprovider jupyter-server-ydoc jupyter-server-fileid \
+	jupyter-ydoc pycrdt pycrdt-store pycrdt-websocket sqlite-anyio
+.venv/collaboration: | $(READY)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --target $@ $(COLLABORATION)
 
 lint: $(READY)
 	$(BIN)/ruff check .

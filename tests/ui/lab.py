@@ -156,8 +156,9 @@ class Lab:
         return str(self.state(run)["notebook"])
 
     def notebook(self, run: str) -> dict[str, Any]:
-        """The notebook's file."""
-        return dict(json.loads((self.root / self.notebook_path(run)).read_text()))
+        """The notebook's file, as soon as it is whole: Jupyter writes it in place."""
+        path = self.root / self.notebook_path(run)
+        return dict(until(lambda: _whole(path.read_text())))
 
     def sources(self, run: str) -> list[str]:
         return ["".join(cell["source"]) for cell in self.notebook(run)["cells"]]
@@ -166,3 +167,10 @@ class Lab:
 def cell_id(run: str, name: str) -> str:
     """The id of an agent's cell."""
     return f"{run[-8:]}-{name}"
+
+
+def _whole(text: str) -> dict[str, Any] | None:
+    try:
+        return dict(json.loads(text))
+    except ValueError:
+        return None
