@@ -158,6 +158,8 @@ def test_approve_never_has_the_first_focus_and_takes_no_early_click(
     notebook.banner.get_by_role("button", name="Show").click()
     card = notebook.card("c0001")
     expect(card.get_by_role("heading")).to_be_focused()
+    expect(card.get_by_role("button", name="Approve")).to_be_enabled()
+    expect(card.get_by_role("heading")).to_be_focused()
     order = []
     for _ in range(12):
         page.keyboard.press("Tab")
