@@ -8,6 +8,8 @@ SYSTEM := .venv/.system
 FRONT := aide_jupyter/labextension/package.json
 SOURCES := package.json tsconfig.json $(shell find labextension/src labextension/style schema -type f) aide_jupyter/widgets/tree.js
 PYTEST := $(BIN)/python -m pytest -q -o faulthandler_timeout=240
+# Jails, servers and browsers share a busy machine's two cores: what failed is tried once more, alone, and must then pass.
+tests = $(PYTEST) $(1) || $(PYTEST) --last-failed --last-failed-no-failures none $(1)
 
 .PHONY: demo lab test lint screenshots clean
 
@@ -20,9 +22,9 @@ lab: $(READY) $(SYSTEM) $(FRONT)
 # The server's tests need an event loop of their own, and so does the browser: three runs.
 test: $(READY) $(SYSTEM) $(FRONT) .venv/collaboration lint
 	npm run --silent test
-	$(PYTEST) --ignore=tests/server --ignore=tests/ui
-	$(PYTEST) tests/server
-	$(PYTEST) tests/ui
+	$(call tests,--ignore=tests/server --ignore=tests/ui tests)
+	$(call tests,tests/server)
+	$(call tests,tests/ui)
 
 # jupyter-collaboration turns every notebook into a room, so it lies beside the environment of the other tests.
 COLLABORATION := jupyter-collaboration jupyter-collaboration-ui jupyter-docprovider jupyter-server-ydoc jupyter-server-fileid \
