@@ -8,8 +8,9 @@ SYSTEM := .venv/.system
 FRONT := aide_jupyter/labextension/package.json
 SOURCES := package.json tsconfig.json $(shell find labextension/src labextension/style schema -type f) aide_jupyter/widgets/tree.js
 PYTEST := $(BIN)/python -m pytest -q -o faulthandler_timeout=240
-# Jails, servers and browsers share a busy machine's two cores: what failed is tried once more, alone, and must then pass.
-tests = $(PYTEST) $(1) || $(PYTEST) --last-failed --last-failed-no-failures none $(1)
+# Jails, servers and browsers share a busy machine's two cores: what failed is tried again, alone, twice at most, and must then pass.
+AGAIN := $(PYTEST) --last-failed --last-failed-no-failures none
+tests = $(PYTEST) $(1) || $(AGAIN) $(1) || $(AGAIN) $(1)
 
 .PHONY: demo lab test lint screenshots clean
 
