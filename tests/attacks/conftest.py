@@ -25,12 +25,7 @@ def _load(name: str, path: Path) -> ModuleType:
 
 
 HERE = Path(__file__).parent
-fixtures = _load("aide_sandbox_fixtures", HERE.parent / "sandbox" / "conftest.py")
 driver = _load("aide_attack_driver", HERE / "driver.py")
-_needs_firejail = fixtures._needs_firejail
-run_folder = fixtures.run_folder
-ordinary_user = fixtures.ordinary_user
-user_folder = fixtures.user_folder
 
 Attack = Callable[..., SimpleNamespace]
 
