@@ -21,7 +21,7 @@ lab: $(READY) $(SYSTEM) $(FRONT)
 	$(BIN)/jupyter lab $(if $(filter 0,$(shell id -u)),--allow-root)
 
 # The server's tests need an event loop of their own, and so does the browser: three runs.
-test: $(READY) $(SYSTEM) $(FRONT) .venv/collaboration lint
+test: $(READY) $(SYSTEM) $(FRONT) .venv/collaboration .venv/oldest lint
 	npm run --silent test
 	$(call tests,--ignore=tests/server --ignore=tests/ui tests)
 	$(call tests,tests/server)
@@ -32,6 +32,11 @@ COLLABORATION := jupyter-collaboration jupyter-collaboration-ui jupyter-docprovi
 	jupyter-ydoc pycrdt pycrdt-store pycrdt-websocket sqlite-anyio
 .venv/collaboration: | $(READY)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --target $@ $(COLLABORATION)
+
+# The oldest that pyproject.toml and package.json declare, beside the environment too; a test holds it against them.
+OLDEST := jupyterlab==4.4.0 jupyterlab-server==2.27.1 jupyter-server==2.15.0 notebook==7.4.0
+.venv/oldest: | $(READY)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --target $@ $(OLDEST)
 
 lint: $(READY)
 	$(BIN)/ruff check .
