@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import asyncio
+import gc
 import json
 import logging
 import sys
@@ -42,7 +43,9 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def entry_point() -> None:
     """What the installed script calls."""
-    sys.exit(main())
+    status = main()
+    gc.freeze()  # litellm leaves so many objects that collecting them at exit takes a second
+    sys.exit(status)
 
 
 def _parser() -> argparse.ArgumentParser:

@@ -24,7 +24,6 @@ from .data.worker import preview_in_process
 from .errors import BadRequest
 from .home import jupyter_folders
 from .llm.gateway import Gateway
-from .llm.prompts import DATA_CHARS
 from .sandbox.pool import Kernels, Pool
 from .search.policy import Policy
 from .search.registry import load_policy
@@ -33,6 +32,8 @@ VIEW = "view"
 OFFLINE = "offline"
 OFFLINE_DATA_CHARS = 12_000
 """How long the preview may be in a prompt of the offline author, whose tokens cost nothing."""
+DATA_CHARS = 60_000
+"""How long the preview may be that the prompts of other authors tell in short: a table's 200 columns are some 40,000."""
 
 
 def account() -> r.Actor:
@@ -129,7 +130,7 @@ class Prepared:
 async def prepare(
     stack: AsyncExitStack, opening: Opening, folder: Path, view: View, settings: r.Settings, first_call: int = 1
 ) -> Prepared:
-    """Start the kernels, which are launched and proven while the data is measured; ``stack`` closes them."""
+    """Start the kernels and load the models' client, which goes on while the data is measured; ``stack`` closes them."""
     policy = load_policy(settings.policy, allowed={settings.policy})
     cores = max(1, (os.cpu_count() or 1) // settings.workers)
     limits = settings.limits.model_copy(update={"cores": cores})
@@ -138,7 +139,9 @@ async def prepare(
     await pool.start()
     for note in view.notes:
         opening.tell(note)
-    return Prepared(view, pool, policy, settings, Redactor(known_secrets(os.environ)), first_call)
+    prepared = Prepared(view, pool, policy, settings, Redactor(known_secrets(os.environ)), first_call)
+    prepared.gateway.warm()
+    return prepared
 
 
 def make_view(source: Path, folder: Path, stop: Callable[[], bool]) -> View:

@@ -36,15 +36,19 @@ class Gateway(Calls):
     def _habits(self) -> dict[str, _Habit]:
         return {}
 
+    def warm(self) -> None:
+        """Begin to load what calls need, which takes seconds, and wait for nothing."""
+        wire.warm()
+
     async def check(self, choices: Iterable[r.ModelChoice], budgets: r.Budgets) -> None:
-        """Refuse what cannot work before anything starts, and begin to load what calls need.
+        """Refuse what cannot work before anything starts.
 
         Raises
         ------
         ModelUnusable
             A model is unknown, its key is not set, or a cost cap is asked for and its price is not known.
         """
-        wire.warm()
+        self.warm()
         for choice in choices:
             found = await self.route(choice)
             if found.missing:

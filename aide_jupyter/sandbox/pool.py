@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -46,8 +46,8 @@ class Kernels:
     warm: Sequence[str] = WARM
     backend: str = "firejail"
 
-    async def start(self) -> RestrictedKernel:
-        """A new kernel in a new workspace.
+    async def start(self, proven: Callable[[], None] = lambda: None) -> RestrictedKernel:
+        """A new kernel in a new workspace; ``proven`` is called as soon as its jail is proven to contain.
 
         Raises
         ------
@@ -60,7 +60,7 @@ class Kernels:
         readable = self.readable if self.view is None else (self.view, *self.readable)
         try:
             return await RestrictedKernel.start(
-                JailSpec(workspace, sockets, readable, self.limits, self.backend), self.warm
+                JailSpec(workspace, sockets, readable, self.limits, self.backend), self.warm, proven
             )
         except BaseException:
             remove(sockets)
@@ -91,6 +91,7 @@ class Pool:
         self._watching: set[asyncio.Task[None]] = set()
         self._changed = asyncio.Condition()
         self._failure: Exception | None = None
+        self._proven = False
         self._deaths = 0
         self._closed = False
 
@@ -126,13 +127,13 @@ class Pool:
                     return kernel
 
     async def prove(self) -> None:
-        """Wait until a kernel waits for a program, which proves that programs are contained. Raises as acquire."""
+        """Wait until a jail has been proven to contain; its kernel may still be importing. Raises as acquire."""
         async with self._changed:
-            await self._wait_for_one()
+            await self._wait_for_one(or_for=lambda: self._proven)
 
-    async def _wait_for_one(self) -> None:
+    async def _wait_for_one(self, or_for: Callable[[], bool] = lambda: False) -> None:
         self._deaths = 0
-        while not any(kernel.jail.alive() for kernel in self._ready):
+        while not any(kernel.jail.alive() for kernel in self._ready) and not or_for():
             if self._closed:
                 raise AideError("The kernels of this run are closed.")
             if self._failure is not None:
@@ -153,8 +154,7 @@ class Pool:
             watch.cancel()
             await _discard(kernel)
         await asyncio.gather(*self._watching, return_exceptions=True)
-        async with self._changed:
-            self._changed.notify_all()
+        await self._wake()
 
     def _take(self) -> RestrictedKernel | None:
         for kernel, watch in list(self._ready.items()):
@@ -173,10 +173,21 @@ class Pool:
             self._starting.add(task)
             task.add_done_callback(self._starting.discard)
 
+    def _note_proof(self) -> None:
+        if not self._proven:
+            self._proven = True
+            waking = asyncio.create_task(self._wake())
+            self._watching.add(waking)
+            waking.add_done_callback(self._watching.discard)
+
+    async def _wake(self) -> None:
+        async with self._changed:
+            self._changed.notify_all()
+
     async def _start_one(self) -> None:
         kernel = failure = None
         try:
-            kernel = await self._kernels.start()
+            kernel = await self._kernels.start(self._note_proof)
         except Exception as error:
             failure = error
         async with self._changed:

@@ -64,12 +64,15 @@ del _aide_prepare
 
 _IMPORT = """
 def _aide_import(names):
-    import importlib
+    import gc, importlib
+    gc.disable()  # a sixth of the time of these imports, which leave no garbage
     for name in names:
         try:
             importlib.import_module(name)
         except ImportError:
             pass
+    gc.freeze()
+    gc.enable()
 
 _aide_import({names})
 del _aide_import

@@ -73,17 +73,29 @@ def test_no_more_kernels_are_made_ready_than_programs_are_to_come(run_folder):
     _with_pool(run_folder, use, size=3)
 
 
-def test_proving_waits_for_the_first_kernel_and_leaves_it_in_the_pool(run_folder):
+def test_proving_waits_for_a_jail_that_contains_and_not_for_what_its_kernel_imports(run_folder, monkeypatch):
+    start, may_import = pool_module.RestrictedKernel.start, asyncio.Event()
+
+    async def start_slowly(spec, warm, proven):
+        kernel = await start(spec, warm, proven)
+        await may_import.wait()
+        return kernel
+
+    monkeypatch.setattr(pool_module.RestrictedKernel, "start", start_slowly)
+
     async def use(pool: Pool) -> None:
         await pool.prove()
-        assert pool.ready == 1
+        assert pool.ready == 0
+        may_import.set()
+        await _until(lambda: pool.ready == 1)
 
     _with_pool(run_folder, use)
 
 
 def test_a_kernel_that_dies_while_it_waits_is_replaced(run_folder):
     async def use(pool: Pool) -> None:
-        await pool.prove()
+        await pool.start()
+        await _until(lambda: pool.ready == 1)
         first = next(iter(pool._ready))
         await first.jail.kill()
         await _until(lambda: pool.ready == 1 and next(iter(pool._ready)) is not first)
@@ -94,7 +106,8 @@ def test_a_kernel_that_dies_while_it_waits_is_replaced(run_folder):
 
 def test_a_kernel_that_grows_old_is_replaced(run_folder):
     async def use(pool: Pool) -> None:
-        await pool.prove()
+        await pool.start()
+        await _until(lambda: pool.ready == 1)
         first = next(iter(pool._ready))
         await _until(lambda: not first.jail.alive())
         await _until(lambda: pool.ready == 1)
@@ -105,7 +118,8 @@ def test_a_kernel_that_grows_old_is_replaced(run_folder):
 def test_closing_kills_what_waits_and_what_is_on_its_way(run_folder):
     async def run() -> None:
         pool = Pool(Kernels(run_folder / "kernels", None, warm=()), size=2)
-        await pool.prove()
+        await pool.start()
+        await _until(lambda: pool.ready > 0)
         kernels = list(pool._ready)
         await pool.close()
         assert all(not kernel.jail.alive() for kernel in kernels)
@@ -132,7 +146,7 @@ def test_waiting_for_a_kernel_can_be_cancelled(run_folder):
 def test_a_refusal_reaches_whoever_waits_and_the_next_call_tries_again(run_folder, monkeypatch):
     tries = []
 
-    async def refuse(spec: object, warm: object) -> None:
+    async def refuse(spec: object, warm: object, proven: object) -> None:
         tries.append(spec)
         raise Refused("The sandbox does not contain.")
 
@@ -152,8 +166,8 @@ def test_waiting_kernels_that_keep_dying_are_not_replaced_for_ever(run_folder, m
     starts = []
     start = Kernels.start
 
-    async def start_dead(self: Kernels):
-        kernel = await start(self)
+    async def start_dead(self: Kernels, proven):
+        kernel = await start(self, proven)
         starts.append(kernel)
         await kernel.jail.kill()
         return kernel
