@@ -3,6 +3,7 @@ import { ISignal, Signal } from '@lumino/signaling';
 
 import { Api, ApiError } from './api';
 import { Live } from './live';
+import { Pace } from './pace';
 import type {
   CandidateView,
   ControlReply,
@@ -148,22 +149,7 @@ export class FollowedRun implements IDisposable {
 
   /** Fetch what is new, soon; calls in between are one. */
   refresh(): void {
-    this._wanted = true;
-    if (this._busy || this._disposed) {
-      return;
-    }
-    this._busy = true;
-    window.clearTimeout(this._timer);
-    void this.fetch().finally(() => {
-      this._timer = window.setTimeout(() => {
-        this._busy = false;
-        if (this._wanted) {
-          this.refresh();
-        } else {
-          this.later();
-        }
-      }, PACE);
-    });
+    this._pace.ask();
   }
 
   dispose(): void {
@@ -171,13 +157,12 @@ export class FollowedRun implements IDisposable {
       return;
     }
     this._disposed = true;
-    window.clearTimeout(this._timer);
+    this._pace.dispose();
     this.live.dispose();
     Signal.clearData(this);
   }
 
   private async fetch(): Promise<void> {
-    this._wanted = false;
     try {
       const known = this._state;
       const reply = await this.api.state(this.run, known && known.seq >= 0 ? known.seq : undefined);
@@ -199,11 +184,11 @@ export class FollowedRun implements IDisposable {
   }
 
   /** Look again by the clock only where the socket would not tell. */
-  private later(): void {
-    const preparing = this._state?.phase === 'preparing';
-    if (!this._disposed && (preparing || !this.live.connected || this._error)) {
-      this._timer = window.setTimeout(() => this.refresh(), preparing ? LOOK_AT_PREPARING : LOOK_AGAIN);
+  private idle(): number | null {
+    if (this._state?.phase === 'preparing') {
+      return LOOK_AT_PREPARING;
     }
+    return this.live.connected && !this._error ? null : LOOK_AGAIN;
   }
 
   private onConnected(_: Live, connected: boolean): void {
@@ -213,7 +198,7 @@ export class FollowedRun implements IDisposable {
       this.refresh();
     } else {
       this._changed.emit();
-      this.later();
+      this._pace.wait();
     }
   }
 
@@ -240,11 +225,13 @@ export class FollowedRun implements IDisposable {
   private _questions: Questions | null = null;
   private _error: ApiError | null = null;
   private _received = 0;
-  private _busy = false;
-  private _wanted = false;
   private _askAgain = true;
-  private _timer = 0;
   private _disposed = false;
+  private readonly _pace = new Pace(
+    () => this.fetch(),
+    PACE,
+    () => this.idle()
+  );
   private readonly _outputs = new Map<string, IRunningOutput>();
   private readonly _ends = new Map<string, number>();
   private readonly _candidates = new Map<string, Promise<CandidateView>>();

@@ -5,6 +5,7 @@ import type { Event } from '@jupyterlab/services';
 import metadata from '../../package.json';
 import { Api, ApiError } from './api';
 import { FollowedRun } from './followed';
+import { Pace } from './pace';
 import type { IAide, IHold, IPlace } from './tokens';
 import type { Doctor, RunSummary } from './types';
 
@@ -122,22 +123,7 @@ export class Aide implements IAide {
   }
 
   refresh(): void {
-    this._wanted = true;
-    if (this._busy) {
-      return;
-    }
-    this._busy = true;
-    window.clearTimeout(this._timer);
-    void this.fetch().finally(() => {
-      this._timer = window.setTimeout(() => {
-        this._busy = false;
-        if (this._wanted) {
-          this.refresh();
-        } else {
-          this._timer = window.setTimeout(() => this.refresh(), LOOK_AGAIN);
-        }
-      }, PACE);
-    });
+    this._pace.ask();
   }
 
   async examine(): Promise<void> {
@@ -146,7 +132,6 @@ export class Aide implements IAide {
   }
 
   private async fetch(): Promise<void> {
-    this._wanted = false;
     try {
       const reply = await this.api.runs();
       this._runs = reply.runs;
@@ -164,9 +149,11 @@ export class Aide implements IAide {
   private _server: string | null = null;
   private _place: IPlace = { page: 'runs', run: null, candidate: null };
   private _current: IHold | null = null;
-  private _busy = false;
-  private _wanted = false;
-  private _timer = 0;
+  private readonly _pace = new Pace(
+    () => this.fetch(),
+    PACE,
+    () => LOOK_AGAIN
+  );
   private readonly _followed = new Map<string, { run: FollowedRun; holds: number }>();
   private readonly _changed = new Signal<this, void>(this);
 }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import subprocess
 import sys
@@ -185,6 +186,63 @@ def test_of_two_tabs_one_writes_and_a_person_can_continue_in_the_other(
     assert len(set(ids)) == len(ids)
 
 
+def test_what_is_written_while_a_program_is_edited_is_as_recorded_and_the_draft_survives(lab: Lab, page: Page) -> None:
+    run = lab.run()
+    proposed = lab.waiting(run)["code"]["exact"]
+    open_lab(page, lab)
+    notebook = Notebook(page, lab, run).open()
+    code = cell_id(run, "c0001-code")
+    notebook.cell_of("c0001")
+    notebook.card("c0001").get_by_role("button", name="Edit…").click()
+    page.keyboard.press("Control+Home")
+    page.keyboard.type("# half a thought\n")
+    execute(page, "docmanager:save")
+    assert "# half a thought" in str(notebook.source(code))
+
+    verified = lab.api(f"aide-jupyter/runs/{run}/verify")
+    assert verified["verdict"] == "not closed", verified
+    cells = lab.notebook(run)["cells"]
+    place = next(place for place, cell in enumerate(cells) if cell["id"] == code)
+    assert "".join(cells[place]["source"]) == proposed
+    draft = "".join(cells[place + 1]["source"])
+    assert draft == f"# half a thought\n{proposed}"
+    assert "aide" not in cells[place + 1]["metadata"]
+
+    # Whoever loads the page again has both: the program that waits, and below it what they had made of it.
+    page.reload()
+    ready(page)
+    notebook.open()
+    notebook.wait_for_cell("c0001-code")
+    ids = notebook.ids()
+    assert notebook.source(code) == proposed
+    assert notebook.source(ids[ids.index(code) + 1]) == draft
+    lab.control(run, verb="stop")
+    until(lambda: lab.state(run)["phase"] == "closed")
+    until(lambda: lab.api(f"aide-jupyter/runs/{run}/verify")["verdict"] == "intact")
+    assert draft in lab.sources(run)
+
+
+def test_an_edited_cell_that_is_saved_before_the_decision_has_no_copy_after_it(lab: Lab, page: Page) -> None:
+    run = lab.run()
+    lab.waiting(run)
+    open_lab(page, lab)
+    notebook = Notebook(page, lab, run).open()
+    notebook.cell_of("c0001")
+    card = notebook.card("c0001")
+    card.get_by_role("button", name="Edit…").click()
+    page.keyboard.press("Control+a")
+    page.keyboard.type("print('Validation metric: 0.125')")
+    execute(page, "docmanager:save")
+    until(lambda: len(lab.notebook(run)["cells"]) == 4)
+    card.get_by_role("button", name="Approve the edit").click()
+    until(lambda: len(lab.state(run)["nodes"]) > 1)
+    assert lab.ended(run, "c0002")["value"] == 0.125
+    until(lambda: lab.sources(run).count("print('Validation metric: 0.125')") == 1 and cell_id(run, "c0002-code") in [
+        cell["id"] for cell in lab.notebook(run)["cells"]
+    ])  # fmt: skip
+    assert not [one for one in notebook.ids() if one.startswith("kept-")]
+
+
 def test_it_goes_on_after_a_reload(lab: Lab, page: Page) -> None:
     run = lab.run()
     lab.waiting(run)
@@ -202,6 +260,30 @@ def test_it_goes_on_after_a_reload(lab: Lab, page: Page) -> None:
     until(lambda: QUICK in lab.sources(run))
     ids = notebook.ids()
     assert len(set(ids)) == len(ids)
+
+
+def test_after_a_reload_it_is_there_again_and_neither_starts_a_kernel_nor_asks_for_one(lab: Lab, page: Page) -> None:
+    run = lab.run()
+    lab.waiting(run)
+    open_lab(page, lab, "restored")
+    notebook = Notebook(page, lab, run).open()
+    notebook.wait_for_cell("c0001-code")
+    until(lambda: notebook.path in json.dumps(lab.api("lab/api/workspaces/restored")), what="the layout was not kept")
+    asked: list[str] = []
+    page.on("request", lambda one: asked.append(one.url) if one.method == "POST" and "/api/" in one.url else None)
+
+    page.reload()
+    ready(page)
+    notebook.shown()
+    notebook.wait_for_cell("c0001-code")
+    # By then JupyterLab has decided about a kernel, and has started it or asked for it where it does that.
+    notebook.evaluate("return panel.sessionContext.ready.then(() => true);")
+    assert notebook.evaluate("return [panel.sessionContext.hasNoKernel, panel.sessionContext.isReady];") == [True, True]
+    assert lab.api("api/kernels") == []
+    assert [url for url in asked if "/api/sessions" in url or "/api/kernels" in url] == []
+    expect(page.locator(".jp-Dialog")).to_have_count(0)
+    program = lab.propose(run, QUICK)
+    notebook.wait_for_cell(f"{program}-code")
 
 
 def test_it_catches_up_after_a_lost_connection(lab: Lab, page: Page) -> None:

@@ -8,7 +8,8 @@ import { Signal } from '@lumino/signaling';
 
 import type { IAgentCell } from '../notebook/cells';
 import { sha256 } from '../notebook/sha256';
-import type { IPage, IWrittenRun, WrittenContext } from '../notebookWriter';
+import type { WrittenContext } from '../notebook/pageFile';
+import type { IPage, IWrittenRun } from '../notebookWriter';
 import type { Cells, PageMessage, ServerMessage } from '../types';
 
 export const RUN = '20261130t191148-1f3a9c02';
@@ -58,7 +59,8 @@ export class FakeContext {
       sharedModel: shared,
       dirty: false,
       collaborative: false,
-      contentChanged
+      contentChanged,
+      toJSON: () => shared.toJSON()
     };
     shared.setSource(file.json);
     this.contentsModel = file.stat;
@@ -71,7 +73,7 @@ export class FakeContext {
   }
   async save(): Promise<void> {
     this.saveState.emit('started');
-    const text = JSON.stringify(this.shared.toJSON());
+    const text = JSON.stringify(this.model.toJSON());
     await Promise.resolve();
     if (this.file.stat.hash !== this.contentsModel.hash) {
       this.dialogs += 1;
@@ -95,7 +97,7 @@ export class FakeContext {
   get context(): WrittenContext {
     return this as unknown as WrittenContext;
   }
-  page(editing: () => ReadonlySet<string> = () => new Set()): IPage {
+  page(editing: () => ReadonlyMap<string, string> = () => new Map()): IPage {
     return {
       stat: () => Promise.resolve(this.file.stat),
       editing,

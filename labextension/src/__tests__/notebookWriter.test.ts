@@ -2,7 +2,8 @@
 
 import type { ISharedCodeCell } from '@jupyter/ydoc';
 
-import { NotebookWriter, SAVE_EVERY } from '../notebookWriter';
+import { SAVE_EVERY } from '../notebook/saves';
+import { NotebookWriter } from '../notebookWriter';
 import { agentCell, FakeContext, FakeFile, FakeRun, notebookFile, ownCell } from './notebook';
 
 const settle = () => vi.advanceTimersByTimeAsync(0);
@@ -13,7 +14,7 @@ describe('the notebook’s writer', () => {
   let context: FakeContext;
   let run: FakeRun;
   let writer: NotebookWriter;
-  let editing: Set<string>;
+  let editing: Map<string, string>;
 
   function open(): void {
     context = new FakeContext(file);
@@ -28,7 +29,7 @@ describe('the notebook’s writer', () => {
     vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'performance'] });
     file = notebookFile(ownCell('mine', 'x = 1'));
     run = new FakeRun().render(...begin());
-    editing = new Set();
+    editing = new Map();
     open();
   });
   afterEach(() => {
@@ -272,7 +273,7 @@ describe('the notebook’s writer', () => {
     run.lease('granted', 1, true);
     await settle();
     const code = context.shared.cells[2];
-    editing.add(code.getId());
+    editing.set(code.getId(), 'print(1)');
     code.setSource('print(1 + 1)');
     run.render(agentCell('c0001-code', 'print(1)', { status: 'waiting' })).tell();
     await settle();
@@ -280,6 +281,59 @@ describe('the notebook’s writer', () => {
     run.render(agentCell('c0001-code', 'print(1)', { status: 'running' })).tell();
     await settle();
     expect(context.sources()).toEqual(['# Run', 'one', 'print(1)', 'print(1 + 1)', 'x = 1']);
+  });
+
+  it('has in the file the program that was proposed, with the draft below it, while a person edits it', async () => {
+    run.render(agentCell('c0001-code', 'print(1)', { status: 'waiting' }));
+    run.lease('granted', 1, true);
+    await settle();
+    const code = context.shared.cells[2] as ISharedCodeCell;
+    editing.set(code.getId(), 'print(1)');
+    code.setMetadata('editable', true);
+    await context.save();
+    expect(file.notebook.cells[2]).toMatchObject({ source: 'print(1)', metadata: { editable: false } });
+    expect(file.notebook.cells).toHaveLength(4);
+
+    code.setSource('print(1 + 1)');
+    code.setOutputs([{ output_type: 'stream', name: 'stdout', text: '2' }]);
+    await context.save();
+    const [, , agents, draft] = file.notebook.cells;
+    expect(agents).toMatchObject({ id: code.getId(), source: 'print(1)', outputs: [] });
+    expect(draft.source).toBe('print(1 + 1)');
+    expect(draft.metadata).toEqual({});
+    expect(context.sources()).toEqual(['# Run', 'one', 'print(1 + 1)', 'x = 1']);
+    expect(code.getMetadata('editable')).toBe(true);
+
+    editing.clear();
+    code.setSource('print(1)');
+    code.setOutputs([]);
+    await context.save();
+    expect(file.notebook.cells.map(cell => cell.source)).toEqual(['# Run', 'one', 'print(1)', 'x = 1']);
+  });
+
+  it('goes on with a draft where the file was read again', async () => {
+    run.render(agentCell('c0001-code', 'print(1)', { status: 'waiting' }));
+    run.lease('granted', 1, true);
+    await settle();
+    const id = context.ids()[2];
+    editing.set(id, 'print(1)');
+    context.shared.cells[2].setSource('print(2)');
+    await context.save();
+    context.shared.cells[2].setSource('print(2, 3)');
+    file.change(cells => cells.push(ownCell('theirs', 'y')));
+    run.lease('granted', 2, true);
+    await settle();
+    expect(context.sources()).toEqual(['# Run', 'one', 'print(2, 3)', 'x = 1', 'y']);
+    expect(context.shared.cells[2].getMetadata('editable')).toBe(true);
+    await vi.advanceTimersByTimeAsync(SAVE_EVERY);
+    expect(file.notebook.cells.map(cell => cell.source)).toEqual([
+      '# Run',
+      'one',
+      'print(1)',
+      'print(2, 3)',
+      'x = 1',
+      'y'
+    ]);
   });
 
   it('writes nothing into a file that is not the run’s notebook', async () => {

@@ -192,15 +192,18 @@ export class AuditNotebook implements IDisposable {
     });
   }
 
-  /** The ids of cells that are edited. In a room another person may be the one who edits. */
-  private editing(): Set<string> {
-    const ids = [...this._reviews]
-      .filter(([, review]) => review.mode === 'edit')
-      .map(([candidate]) => codeCellId(this.run.run, candidate));
+  /** The cells that are edited, with what was proposed. In a room another person may be the one who edits. */
+  private editing(): Map<string, string> {
     const others = this.panel.context.model.collaborative
-      ? this.shared.cells.filter(cell => cell.getMetadata('editable') === true).map(cell => cell.getId())
+      ? this.shared.cells.filter(cell => cell.getMetadata('editable') === true)
       : [];
-    return new Set([...ids, ...others]);
+    const editing = new Map(others.map(cell => [cell.getId(), cell.getSource()]));
+    for (const [candidate, { mode, question }] of this._reviews) {
+      if (mode === 'edit') {
+        editing.set(codeCellId(this.run.run, candidate), question.code.exact);
+      }
+    }
+    return editing;
   }
 
   private programCell(candidate: string): IProgramCell {

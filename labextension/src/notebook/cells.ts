@@ -1,5 +1,5 @@
 import type { ISharedCell, ISharedCodeCell, ISharedNotebook, SharedCell } from '@jupyter/ydoc';
-import type { IOutput } from '@jupyterlab/nbformat';
+import type { ICell, IOutput } from '@jupyterlab/nbformat';
 import { JSONExt, PartialJSONObject, PartialJSONValue } from '@lumino/coreutils';
 
 import { sha256 } from './sha256';
@@ -177,16 +177,30 @@ function putRight(list: Listed, place: number, right: IAgentCell): boolean {
  */
 function keptOf(cell: ISharedCell, right: IAgentCell): SharedCell.Cell | null {
   const source = cell.getSource();
-  if (!source.trim() || unix(source) === unix(right.source)) {
+  if (!source.trim() || sameText(source, right.source)) {
     return null;
   }
   const aide = cell.getMetadata('aide') as PartialJSONObject | undefined;
   if (right.cell_type === 'markdown' && aide?.source_sha256 === sha256(source)) {
     return null;
   }
-  const metadata = without(cell.getMetadata(), 'aide', 'editable', 'deletable', 'trusted');
-  const own = { ...cell.toJSON(), metadata, id: `kept-${sha256(`${cell.getId()}${source}`).slice(0, 16)}` };
-  return { ...own, source } as SharedCell.Cell;
+  return ownCopy(cell.toJSON()) as SharedCell.Cell;
+}
+
+/** What a person made of an agent's cell, as a cell of theirs. Its id is always the same for the same text. */
+export function ownCopy(cell: ICell): ICell & { id: string; source: string } {
+  const source = Array.isArray(cell.source) ? cell.source.join('') : cell.source;
+  const metadata = without(cell.metadata as PartialJSONObject, 'aide', 'editable', 'deletable', 'trusted');
+  return { ...cell, metadata, source, id: copyId(cell.id as string, source) };
+}
+
+/** Whether a cell is what a person made of this agent's cell, as it was put there and unchanged since. */
+export function isOwnCopy(cell: ISharedCell, agents: string): boolean {
+  return cell.getId() === copyId(agents, cell.getSource());
+}
+
+function copyId(agents: string, source: string): string {
+  return `kept-${sha256(`${agents}${source}`).slice(0, 16)}`;
 }
 
 /** Metadata without the mark that a page may run what the cell shows: it is never set here, so it is not copied. */
@@ -198,7 +212,11 @@ function without(metadata: PartialJSONObject, ...names: string[]): PartialJSONOb
   return Object.fromEntries(Object.entries(metadata).filter(([name]) => !names.includes(name)));
 }
 
-const unix = (text: string): string => text.replace(/\r\n/g, '\n');
+/** Whether texts are the same but for the ends of lines. */
+export function sameText(left: string, right: string): boolean {
+  const unix = (text: string) => text.replace(/\r\n?/g, '\n');
+  return unix(left) === unix(right);
+}
 
 /** Whether outputs are the same, however their texts are cut into lines. */
 function sameOutputs(left: readonly IOutput[], right: readonly IOutput[]): boolean {

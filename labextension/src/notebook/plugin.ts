@@ -50,8 +50,14 @@ export const notebookPlugin: JupyterFrontEndPlugin<void> = {
       known?.dispose();
       notebooks.set(panel, new AuditNotebook(panel, aide.follow(run), host, app.serviceManager.contents, refresh));
     };
+    let restored = false;
+    void app.restored.then(() => (restored = true));
     const watch = (panel: NotebookPanel) => {
+      const reopened = !restored;
       void panel.context.ready.then(() => {
+        if (reopened && !panel.isDisposed && runOf(panel.context.model.sharedModel) !== null) {
+          startNoKernel(panel);
+        }
         follow(panel);
         panel.context.model?.sharedModel.metadataChanged.connect(() => follow(panel));
       });
@@ -116,3 +122,12 @@ export const notebookPlugin: JupyterFrontEndPlugin<void> = {
     tracker.activeCellChanged.connect(refresh);
   }
 };
+
+/**
+ * A log that JupyterLab opens again by itself, after a reload, is there to be read: it starts no kernel and asks for none.
+ * One that still runs is connected to all the same, and a person may start one. JupyterLab looks at this once it has
+ * asked the server which kernels run, which is after the notebook's content is there.
+ */
+function startNoKernel({ sessionContext }: NotebookPanel): void {
+  sessionContext.kernelPreference = { ...sessionContext.kernelPreference, shouldStart: false };
+}
