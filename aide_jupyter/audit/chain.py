@@ -8,13 +8,13 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import BinaryIO
+from typing import Any, BinaryIO
 
 from ..errors import AlteredError
 from ..records import Record
 from .files import open_regular
 from .keys import PublicKey
-from .lines import LINE_BYTES, canonical, parse, record_hash, record_of
+from .lines import LINE_BYTES, Spelling, parse, record_of
 
 JOURNAL = "journal.jsonl"
 
@@ -42,18 +42,13 @@ class Chain:
     def take(self, line: bytes) -> Record:
         """Check the next line (without its new line). Raises ValueError with the reason in words."""
         fields = parse(line)
-        try:
-            same = canonical(fields) == line
-        except ValueError:
-            same = False
-        if not same:
-            raise ValueError("it is not in canonical form")
+        digest = _content_hash(fields, line)
         record = record_of(fields)
         if record.seq != self.head.seq + 1:
             raise ValueError(f"its number is {record.seq}")
         if record.prev != self.head.hash:
             raise ValueError("it does not follow from the record before")
-        if record_hash(fields) != record.hash:
+        if digest != record.hash:
             raise ValueError("its hash is not that of its content")
         key = self._begin(record) if self.key is None else self.key
         if record.run != self.run:
@@ -69,6 +64,18 @@ class Chain:
         self.key = PublicKey(str(record.data.get("key")))
         self.run = record.run
         return self.key
+
+
+def _content_hash(fields: dict[str, Any], line: bytes) -> str:
+    """The hash that a record must have. Raises ValueError where its line is not the one way to write it."""
+    try:
+        spelling = Spelling(fields)
+        canonical = spelling.line(fields) == line
+    except ValueError as error:
+        raise ValueError("it is not in canonical form") from error
+    if not canonical:
+        raise ValueError("it is not in canonical form")
+    return spelling.hash
 
 
 @dataclass(frozen=True)

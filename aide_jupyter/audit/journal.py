@@ -46,7 +46,7 @@ from .chain import (
 )
 from .files import hold, sync_folder
 from .keys import SigningKey
-from .lines import LINE_BYTES, canonical, clean, plain, record_hash
+from .lines import LINE_BYTES, Spelling, clean, plain
 
 __all__ = [
     "GENESIS",
@@ -245,11 +245,12 @@ class Journal:
             "prev": self.head.hash,
         }
         try:
-            fields["hash"] = record_hash(fields)
-            fields["signature"] = self._key.sign(bytes.fromhex(fields["hash"]))
-            line = canonical(fields) + b"\n"
+            spelling = Spelling(fields)
         except ValueError as error:
             raise JournalError(f"A record {body.kind} holds what canonical JSON cannot say: {error}.") from error
+        fields["hash"] = spelling.hash
+        fields["signature"] = self._key.sign(bytes.fromhex(fields["hash"]))
+        line = spelling.line(fields) + b"\n"
         if len(line) > LINE_BYTES:
             raise JournalError(f"A record {body.kind} of {len(line)} bytes is longer than {LINE_BYTES}.")
         return Record.model_validate(fields), line

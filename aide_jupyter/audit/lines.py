@@ -7,6 +7,8 @@ from __future__ import annotations
 
 import hashlib
 import json
+from bisect import bisect
+from collections.abc import Mapping
 from typing import Any, NoReturn
 
 import rfc8785
@@ -16,6 +18,8 @@ from ..records import Record
 LINE_BYTES = 16 << 20
 """The longest line that is written or read, its new line included."""
 _EXACT = 2**53 - 1
+_SEAL = ("hash", "signature")
+"""The fields that the hash leaves out, in the order in which they stand among the others."""
 
 
 def clean(text: str) -> str:
@@ -43,7 +47,7 @@ def plain(value: Any) -> Any:
     return value
 
 
-def canonical(value: dict[str, Any]) -> bytes:
+def canonical(value: Any) -> bytes:
     """Canonical JSON. Raises ValueError for what it cannot say: NaN, an infinity, a lone surrogate."""
     try:
         return rfc8785.dumps(value)
@@ -51,10 +55,40 @@ def canonical(value: dict[str, Any]) -> bytes:
         raise ValueError("nested too deeply") from error
 
 
-def record_hash(fields: dict[str, Any]) -> str:
-    """The hash of a record, given as its JSON object: SHA-256 of its canonical JSON without hash and signature."""
-    core = {name: value for name, value in fields.items() if name not in ("hash", "signature")}
-    return hashlib.sha256(canonical(core)).hexdigest()
+class Spelling:
+    """The canonical JSON of a record but for its seal, hash and signature: made once, for the hash and for the line.
+
+    Parameters
+    ----------
+    fields
+        The record's JSON object, sealed or not.
+
+    Raises
+    ------
+    ValueError
+        As :func:`canonical`.
+    """
+
+    def __init__(self, fields: Mapping[str, Any]) -> None:
+        groups: tuple[dict[str, Any], ...] = ({}, {}, {})
+        for name, value in fields.items():
+            if name not in _SEAL:
+                groups[bisect(_SEAL, name)][name] = value
+        self._before, self._between, self._after = (canonical(group)[1:-1] for group in groups)
+
+    @property
+    def hash(self) -> str:
+        """The record's hash: SHA-256 of its canonical JSON without the seal."""
+        return hashlib.sha256(_object(self._before, self._between, self._after)).hexdigest()
+
+    def line(self, seal: Mapping[str, Any]) -> bytes:
+        """The canonical JSON of the record with what ``seal`` has of ``hash`` and ``signature``."""
+        digest, signature = (canonical({name: seal[name]})[1:-1] if name in seal else b"" for name in _SEAL)
+        return _object(self._before, digest, self._between, signature, self._after)
+
+
+def _object(*members: bytes) -> bytes:
+    return b"{%b}" % b",".join(filter(None, members))
 
 
 def _number(digits: str) -> int | float:

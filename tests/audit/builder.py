@@ -11,7 +11,7 @@ from typing import Any
 
 from aide_jupyter import records as r
 from aide_jupyter.audit.keys import SigningKey
-from aide_jupyter.audit.lines import canonical, record_hash
+from aide_jupyter.audit.lines import Spelling, canonical
 from aide_jupyter.audit.trail import Trail
 
 KEY = SigningKey.generate()
@@ -88,7 +88,7 @@ class Story:
             "prev": self.records[-1].hash if self.records else "0" * 64,
         }
         if self.signed:
-            fields["hash"] = record_hash(fields)
+            fields["hash"] = Spelling(fields).hash
             fields["signature"] = self.key.sign(bytes.fromhex(fields["hash"]))
             self.lines.append(canonical(fields))
         else:

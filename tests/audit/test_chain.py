@@ -22,7 +22,7 @@ from aide_jupyter import records as r
 from aide_jupyter.audit import chain as chain_module
 from aide_jupyter.audit.chain import GENESIS, Anchor, check_chain, read_records
 from aide_jupyter.audit.journal import Journal, SigningKey
-from aide_jupyter.audit.lines import canonical, parse, plain, record_hash
+from aide_jupyter.audit.lines import Spelling, canonical, parse, plain
 from aide_jupyter.errors import AlteredError
 
 RUN = "20261130t191148-1f3a9c02"
@@ -58,7 +58,7 @@ class Sample:
             fields["prev"] = prev
             if fields["kind"] == "opened":
                 fields["data"]["key"] = key.public
-            fields["hash"] = prev = record_hash(fields)
+            fields["hash"] = prev = Spelling(fields).hash
             fields["signature"] = key.sign(bytes.fromhex(prev))
             lines.append(canonical(fields) + b"\n")
         return lines
