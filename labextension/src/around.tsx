@@ -59,23 +59,34 @@ function Status(props: { aide: IAide; trans: TranslationBundle; show: (run: stri
   );
 }
 
-/** The runs under way, in Running Terminals and Kernels. */
+/**
+ * The runs under way, in Running Terminals and Kernels.
+ *
+ * @param stop Stop a run. JupyterLab asks before it stops all, and not before it stops one.
+ * @param confirm Ask whether this one is to be stopped.
+ */
 export function addRunning(
   managers: IRunningSessionManagers,
   aide: IAide,
   trans: TranslationBundle,
   show: (run: string) => void,
-  stop: (run: RunSummary) => void
+  stop: (run: RunSummary) => void,
+  confirm: (run: RunSummary) => Promise<boolean>
 ): void {
   const changed = new Signal<IAide, void>(aide);
   aide.changed.connect(() => changed.emit());
+  const ask = async (run: RunSummary) => {
+    if (await confirm(run)) {
+      stop(run);
+    }
+  };
   const item = (run: RunSummary): IRunningSessions.IRunningItem => ({
     icon: () => aideIcon,
     label: () => run.title,
     labelTitle: () => `${run.title}\n${run.folder}`,
     detail: () => run.phase_words,
     open: () => show(run.run),
-    ...(run.actions.includes('stop') ? { shutdown: () => stop(run) } : {})
+    ...(run.actions.includes('stop') ? { shutdown: () => void ask(run) } : {})
   });
   managers.add({
     name: trans.__('AIDE runs'),

@@ -43,6 +43,12 @@ export interface IActions {
   showVerdict: (verdict: VerifyReply) => Promise<unknown>;
 }
 
+/** What is asked before a run is stopped: title, text and button. */
+export function stopQuestion(trans: TranslationBundle): [string, string, string] {
+  const words = trans.__('Nothing new starts, and programs that wait are rejected. It cannot be resumed.');
+  return [trans.__('Stop the run?'), words, trans.__('Stop')];
+}
+
 /** The answer to which a command opens a question. */
 export type Answer = 'approve' | 'edit' | 'reject';
 
@@ -116,8 +122,7 @@ export function addCommands(commands: CommandRegistry, actions: IActions): void 
     trans.__('Stop the run…'),
     trans.__('Finish the run that the panel shows, after asking'),
     async () => {
-      const words = trans.__('Nothing new starts, and programs that wait are rejected. It cannot be resumed.');
-      if (await actions.confirm(trans.__('Stop the run?'), words, trans.__('Stop'))) {
+      if (await actions.confirm(...stopQuestion(trans))) {
         await control('stop');
       }
     },

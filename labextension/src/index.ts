@@ -12,7 +12,7 @@ import { createElement } from 'react';
 
 import { Api } from './api';
 import { addRunning, addStatusItem } from './around';
-import { addCommands, CommandIDs } from './commands';
+import { addCommands, CommandIDs, stopQuestion } from './commands';
 import { Aide } from './model';
 import { Event, notify } from './notifications';
 import { Host, IAttention, IHost } from './panel/host';
@@ -20,6 +20,7 @@ import { AidePanel } from './panel/panel';
 import { Verdict } from './panel/results';
 import { notebookPlugin } from './notebook/plugin';
 import { IAide } from './tokens';
+import type { RunSummary } from './types';
 
 const model: JupyterFrontEndPlugin<IAide> = {
   id: 'aide-jupyter:model',
@@ -162,8 +163,12 @@ const panel: JupyterFrontEndPlugin<void> = {
       addStatusItem(statusBar, aide, trans, show);
     }
     if (running !== null) {
-      addRunning(running, aide, trans, show, run => {
+      const stop = (run: RunSummary) => {
         void aide.api.control(run.run, { verb: 'stop' }).catch((error: Error) => tell(run.title, error.message));
+      };
+      addRunning(running, aide, trans, show, stop, run => {
+        const [title, text, button] = stopQuestion(trans);
+        return confirm(title, `${run.title}\n\n${text}`, button);
       });
     }
   }
