@@ -41,12 +41,24 @@ class Engine(Directed):
     ----------
     finish
         Writes what a run leaves behind and its last record, which says why it ended.
+    cells_of
+        How ``finish`` cuts a program into the cells that it asks to :meth:`rerun`. With it, that execution of the best
+        program begins while the last steps are still under way.
     """
 
-    def __init__(self, parts: Parts, finish: Callable[[Engine, str], Awaitable[None]]) -> None:
+    def __init__(
+        self,
+        parts: Parts,
+        finish: Callable[[Engine, str], Awaitable[None]],
+        cells_of: Callable[[str], Sequence[str]] | None = None,
+    ) -> None:
         super().__init__(parts)
         self._finish = finish
+        self._cells_of = cells_of
         self._fault: BaseException | None = None
+        self._reviewing: set[asyncio.Task[None]] = set()
+        self._ahead: tuple[str, asyncio.Task[Rerun]] | None = None
+        self._unwanted: set[str] = set()
 
     async def run(self) -> None:
         """Live through candidates until the run is closed, or until this process leaves it.
@@ -57,17 +69,26 @@ class Engine(Directed):
             What made it impossible to go on: an unusable model, a jail that does not contain, a journal that cannot
             be written. The run can be resumed once that is mended.
         """
-        await asyncio.gather(*(self._work() for _ in range(self.opened.settings.workers)))
-        if self._fault is not None:
-            raise self._fault
-        if not self._leaving:
-            await self._finish(self, self._ending or "all steps were taken")
+        try:
+            await asyncio.gather(*(self._guarded(self._work()) for _ in range(self.opened.settings.workers)))
+            await asyncio.gather(*self._reviewing)
+            if self._fault is not None:
+                raise self._fault
+            if not self._leaving:
+                await self._finish(self, self._ending or "all steps were taken")
+        finally:
+            await self._drop_what_ran_ahead()
 
     async def _work(self) -> None:
-        """One worker: a candidate at a time. The first fault ends all of them, and the run can be resumed."""
+        """One worker: a candidate at a time."""
+        while (candidate := await self._next()) is not None:
+            await self.live(candidate)
+        self._run_ahead()
+
+    async def _guarded(self, work: Awaitable[None]) -> None:
+        """Await a part of the run's work. The first fault ends all of them, and the run can be resumed."""
         try:
-            while (candidate := await self._next()) is not None:
-                await self.live(candidate)
+            await work
         except Leaving:
             """The candidate stays as far as it has come."""
         except Exception as fault:
@@ -96,13 +117,23 @@ class Engine(Directed):
         if node.grade is None:
             self.grade(node)
         if node.review is None:
-            await self.review(node)
+            review = asyncio.create_task(self._guarded(self.review(node)))
+            self._reviewing.add(review)
+            review.add_done_callback(self._reviewing.discard)
 
     async def _next(self) -> str | None:
-        """What to live through next: what was left unfinished, else a new candidate; None when nothing new starts."""
+        """What to live through next: what was left unfinished, else a new candidate; None when nothing new starts.
+
+        Nothing new starts while as many reviews as workers are out. So one worker alone goes step by step, as AIDE
+        does, and of several none is idle only because its reviewer thinks.
+        """
         while True:
             if self._leaving:
                 return None
+            more = self._unfinished or budget.reached(self.state) is None
+            if more and len(self._reviewing) >= self.opened.settings.workers:
+                await asyncio.wait(self._reviewing, return_when=asyncio.FIRST_COMPLETED)
+                continue
             if self.state.paused is not None and self._ending is None:
                 await self._wait_for_change()
             elif self._unfinished:
@@ -256,6 +287,12 @@ class Engine(Directed):
 
     async def rerun(self, node: Candidate, cells: Sequence[str]) -> Rerun:
         """Run an approved program once more, cell by cell, for the exported solution."""
+        if self._ahead is not None and self._ahead[0] == node.id:
+            return await self._ahead[1]
+        await self._drop_what_ran_ahead()
+        return await self._rerun(node, cells)
+
+    async def _rerun(self, node: Candidate, cells: Sequence[str]) -> Rerun:
         metric = MetricReader()
         ran = await self._run_cells(node, cells, "export", metric)
         self.journal.append(self.recording.finished(node.id, ran.execution, metric, "export"))
@@ -263,14 +300,42 @@ class Engine(Directed):
         value = metric.value if ran.execution.status == "ok" else None
         return Rerun(ran.execution.status, outputs, value)
 
+    def _run_ahead(self) -> None:
+        """Where all steps are given out: begin the export's execution of what will be the best, as it looks now."""
+        if self._cells_of is None or self._leaving or self._ending is not None:
+            return
+        best = self.state.best_candidate()
+        for node in (self.state.candidates[one] for one in self.state.unfinished):
+            if node.value is not None and (best is None or self.state.better(node.value, best.value or 0.0)):
+                best = node
+        if best is None or best.decided is None or "export" not in best.decided.purposes:
+            return
+        if self._ahead is None:
+            cells = self._cells_of(self.blobs.text(best.code))
+            self._ahead = best.id, asyncio.create_task(self._rerun(best, cells))
+
+    async def _drop_what_ran_ahead(self) -> None:
+        """End an execution for an export that is not made; its records say that it was stopped."""
+        if self._ahead is None:
+            return
+        candidate, rerun = self._ahead
+        self._unwanted.add(candidate)
+        if candidate in self._kernels:
+            self._kernels[candidate].stop()
+        await asyncio.gather(rerun, return_exceptions=True)
+        self._unwanted.clear()
+        self._ahead = None
+
     async def _run_cells(
         self, node: Candidate, cells: Sequence[str], purpose: r.Purpose, metric: MetricReader
     ) -> CellRun:
         """One execution. ``started`` is on disk before the code is sent, and names the code that was decided on."""
         self.parts.check_data()
-        self.parts.pool.expect(self._programs_to_come())
+        self.parts.pool.expect(self._programs_to_come(purpose))
         kernel = await self.parts.pool.acquire()
         self._kernels[node.id] = kernel
+        if self.killed or node.id in self._unwanted:
+            kernel.stop()
         try:
             limits = self._limits()
             code, name = node.code_sha256, kernel.kernel_id
@@ -309,11 +374,12 @@ class Engine(Directed):
         body = r.Proposed(candidate=node.id, plan="", code="", error=self.recording.words(why))
         self.journal.append(body, actor)
 
-    def _programs_to_come(self) -> int:
+    def _programs_to_come(self, purpose: r.Purpose) -> int:
         """How many programs may still be run, the one that is about to start and the export's included."""
         steps = 0 if self._ending is not None else max(0, self.state.budgets.steps - self.state.steps)
         begun = sum("started" not in self.state.candidates[one].seqs for one in self.state.unfinished)
-        return steps + begun + 1
+        export = purpose == "export" or self._ahead is None
+        return steps + begun + export
 
     def _limits(self) -> r.Limits:
         """The program's limits. Its seconds never exceed what is left of the run's time."""

@@ -49,7 +49,13 @@ async def write_best(engine: Engine, best: Candidate, path: Path | None = None) 
     async def run_cells(cells: Sequence[str]) -> Rerun:
         return await engine.rerun(best, cells)
 
-    notebook = await export_notebook(engine.parts.trail, engine.blobs, None if engine.killed else run_cells, best.id)
+    validator = asyncio.create_task(asyncio.to_thread(_validator))
+    try:
+        notebook = await export_notebook(
+            engine.parts.trail, engine.blobs, None if engine.killed else run_cells, best.id
+        )
+    finally:
+        await validator
     target = path or folder / "solution.ipynb"
     await asyncio.to_thread(write_notebook, notebook, target)
     return target
@@ -57,11 +63,17 @@ async def write_best(engine: Engine, best: Candidate, path: Path | None = None) 
 
 def write_notebook(notebook: dict[str, Any], path: Path) -> None:
     """Validate and write a notebook, replacing the file at once. Raises OSError where it cannot."""
-    import nbformat  # its validator takes seconds to import
-
+    nbformat = _validator()
     draft = path.with_name(f".{path.name}.{os.getpid()}")
     nbformat.write(nbformat.from_dict(notebook), draft)
     draft.replace(path)
+
+
+def _validator() -> Any:
+    """nbformat, with its validator, which takes more than a second to import."""
+    import nbformat.validator
+
+    return nbformat
 
 
 async def _prose(engine: Engine) -> str | None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +20,7 @@ from aide_jupyter.sandbox.outcome import CellRun, Execution
 from aide_jupyter.search.policy import Aide
 from aide_jupyter.steering import Parts
 
+Finish = Callable[[Engine, str], Awaitable[None]]
 SECRET = "correct-horse-battery-staple"
 KEY = SigningKey.generate()
 
@@ -33,6 +34,8 @@ class Model:
         self.reviewed: list[str] = []
         self.faults: dict[int, Any] = {}
         self.hold: asyncio.Event | None = None
+        self.hold_reviews: asyncio.Event | None = None
+        self.reviewing = 0
 
     async def author(self, choice: r.ModelChoice, messages: Any, *, candidate: str) -> Program:
         self.authored.append(candidate)
@@ -49,6 +52,10 @@ class Model:
         return Program(f"plan of {candidate}", fault or f"print('{candidate}')")
 
     async def review(self, choice: r.ModelChoice, messages: Any, *, candidate: str) -> Review:
+        self.reviewing += 1
+        if self.hold_reviews is not None:
+            await self.hold_reviews.wait()
+        self.reviewing -= 1
         self.reviewed.append(candidate)
         return Review(False, f"learned from {candidate}")
 
@@ -68,8 +75,9 @@ class Kernel:
         self.pool.ran.append(code)
         self.pool.running += 1
         try:
-            if self.pool.hold is not None:
-                waits = [asyncio.create_task(self.pool.hold.wait()), asyncio.create_task(self.stopped.wait())]
+            hold = self.pool.holds.get(len(self.pool.ran), self.pool.hold)
+            if hold is not None:
+                waits = [asyncio.create_task(hold.wait()), asyncio.create_task(self.stopped.wait())]
                 _, left = await asyncio.wait(waits, return_when=asyncio.FIRST_COMPLETED)
                 for wait in left:
                     wait.cancel()
@@ -98,6 +106,7 @@ class Kernels:
         self.running = 0
         self.statuses: dict[int, r.Status] = {}
         self.hold: asyncio.Event | None = None
+        self.holds: dict[int, asyncio.Event] = {}
         self.metric: Callable[[int], float] = lambda number: 1 / number
 
     def expect(self, programs: int) -> None:
@@ -117,7 +126,9 @@ class House:
         self.taints: tuple[str, ...] = ()
         self.journal: Journal
 
-    def begin(self, *, mode: r.ReviewMode = "auto", workers: int = 1, **budgets: Any) -> Engine:
+    def begin(
+        self, *, mode: r.ReviewMode = "auto", workers: int = 1, finish: Finish | None = None, **budgets: Any
+    ) -> Engine:
         budgets = {"steps": 4, **budgets}
         settings = r.Settings(workers=workers, drafts=2, policy="aide", generate_report=False)
         opened = r.Opened(
@@ -133,7 +144,7 @@ class House:
             key=KEY.public,
         )
         self.journal = Journal.create(self.folder, "20261130t000000-0a0b0c0d", KEY, opened, r.SYSTEM)
-        return self._engine()
+        return self._engine(finish)
 
     def again(self, anchor: Anchor | None = None) -> Engine:
         """Another process takes the run up."""
@@ -145,7 +156,7 @@ class House:
         engine.resume(r.SYSTEM)
         return engine
 
-    def _engine(self) -> Engine:
+    def _engine(self, finish: Finish | None = None) -> Engine:
         self.model = Model(self.journal)
         parts = Parts(
             folder=self.folder,
@@ -159,7 +170,7 @@ class House:
             preview_taints=self.taints,
             can_ask=self.can_ask,
         )
-        return Engine(parts, _finish)
+        return Engine(parts, finish or _finish, str.splitlines if finish is not None else None)
 
     @property
     def blobs(self) -> Blobs:
