@@ -30,8 +30,11 @@ _FAMILIES: tuple[tuple[str, str], ...] = (
     ("discriminant analysis", r"(?:Linear|Quadratic)DiscriminantAnalysis"),
     ("lasso or elastic net", r"(?:Multi\w*)?(?:Lasso|ElasticNet)\w*|Lars\w*"),
     ("generalised linear model", r"(?:Poisson|Gamma|Tweedie|Quantile|Huber|TheilSen)Regressor"),
-    ("ridge or logistic regression", r"(?:Bayesian)?Ridge\w*|LogisticRegression\w*|LinearRegression|SGD\w+"),
-    ("decision tree", r"DecisionTree\w*"),
+    ("ridge or logistic regression", r"(?:Bayesian)?Ridge\w*|LogisticRegression\w*|LinearRegression"),
+    ("linear model by gradient descent", r"SGD(?:Classifier|Regressor)|PassiveAggressive\w+|Perceptron"),
+    ("partial least squares", r"PLS(?:Regression|Canonical)"),
+    ("decision tree", r"(?:Decision|Extra)Tree(?:Regressor|Classifier)"),
+    ("constant guess", r"Dummy(?:Regressor|Classifier)"),
 )  # fmt: skip
 _PATTERNS = tuple((name, re.compile(pattern)) for name, pattern in _FAMILIES)
 _KNOWN: dict[str, str] = {}
