@@ -191,7 +191,8 @@ def _changes(brief: Brief, facts: Facts, parent: Recipe) -> Iterable[Recipe]:
     for position, member in enumerate(parent.members):
         for step in _member_steps(facts, member)[: 2 if not alone else None]:
             yield parent.with_member(position, member.having(step))
-    cuts = facts.kind == "binary" and facts.metric.need == "label" and facts.metric.key != "accuracy"
+    cuts = facts.kind == "binary" and facts.metric.need == "label"
+    cuts = cuts and facts.metric.key not in {"accuracy", "zero_one_loss"}
     if cuts and parent.mix in {"one", "average"} and "cut" not in parent.steps:
         yield parent.having("cut")
     if alone and pool:

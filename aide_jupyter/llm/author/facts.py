@@ -108,12 +108,7 @@ def understand(brief: Brief, *, kind: str | None = None, many: bool = False) -> 
         target = train.column(name)
     metric = metrics.asked(brief.asked("metric"), brief.words)
     regression = _is_regression(brief, target, sample, metric) if kind is None else kind == "numbers"
-    said = ""
-    if metric is None or metric.regression != regression:
-        said = (
-            "no metric was named that fits the target" if metric is None else f"{metric.title} does not fit the target"
-        )
-        metric = metrics.METRICS["rmse" if regression else "accuracy"]
+    metric, said = _settled_metric(brief, metric, regression)
     unique = target.unique if target else None
     two = not many and (unique == 2 or (unique is None and _two(metric)))
     settled: Kind = "regression" if regression else "binary" if two else "multiclass"
@@ -176,6 +171,29 @@ def understand(brief: Brief, *, kind: str | None = None, many: bool = False) -> 
         wide=sample is not None and len(sample.columns) > 2,
         log_function="np.log" if metric.key == "log_rmse" or (positive and metric.key != "rmsle") else "np.log1p",
     )
+
+
+def _settled_metric(brief: Brief, metric: metrics.Metric | None, regression: bool) -> tuple[metrics.Metric, str]:
+    """The metric that a program prints, and where it is not just what was asked for, why not.
+
+    A run selects by the task's direction. So what takes the place of a metric is better in that direction; one that was
+    asked for by its name is printed as it is, also where the task turns its direction round.
+    """
+    name, direction = brief.asked("metric"), brief.task.get("direction")
+    minimize = direction == "minimize" if direction else regression
+    if metric is None:
+        why = "these rules cannot compute the metric that was asked for" if name else "no metric was named"
+    elif metric.regression != regression:
+        why = f"{metric.title} does not fit the target"
+    elif direction and metric.minimize != minimize:
+        if name and metrics.is_exactly(name, metric):
+            return metric, f"the task names it and says to {direction} it"
+        why = f"the task says to {direction} the score, and {metric.title} is better the other way"
+    elif name and not metrics.is_exactly(name, metric):
+        return metric, "these rules know nothing nearer to the metric that was asked for"
+    else:
+        return metric, ""
+    return metrics.usual(regression=regression, minimize=minimize), why
 
 
 def inputs_of(train: Table, target: Column | None, special: set[str | None]) -> list[Column]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 Need = Literal["value", "label", "positive", "probabilities"]
@@ -38,8 +38,8 @@ def _value(key: str, title: str, function: str, scoring: str, **more: bool) -> M
     return Metric(key, title, "value", f"{function}({{y}}, {{p}})", (_SK + function,), scoring, **more)
 
 
-def _label(key: str, title: str, function: str, scoring: str, options: str = "") -> Metric:
-    return Metric(key, title, "label", f"{function}({{y}}, {{p}}{options})", (_SK + function,), scoring)
+def _label(key: str, title: str, function: str, scoring: str, options: str = "", **more: bool) -> Metric:
+    return Metric(key, title, "label", f"{function}({{y}}, {{p}}{options})", (_SK + function,), scoring, **more)
 
 
 _RMSE = "neg_root_mean_squared_error"
@@ -71,6 +71,7 @@ _ALL = (
     _label("recall", "recall", "recall_score", "recall"),
     _label("mcc", "Matthews correlation coefficient", "matthews_corrcoef", "matthews_corrcoef"),
     _label("qwk", "quadratic weighted kappa", "cohen_kappa_score", "accuracy", ', weights="quadratic"'),
+    _label("zero_one_loss", "the share of wrong classes", "zero_one_loss", "accuracy", minimize=True),
     _label("kappa", "Cohen's kappa", "cohen_kappa_score", "accuracy"),
     Metric("auc", "area under the ROC curve", "positive", "roc_auc_score({y}, {p})", (_SK + "roc_auc_score",),
            "roc_auc"),
@@ -90,9 +91,17 @@ _MULTICLASS = {
     "precision": _label("precision", "macro-averaged precision", "precision_score", "precision_macro",
                         ', average="macro", zero_division=0'),
     "recall": _label("recall", "macro-averaged recall", "recall_score", "recall_macro", ', average="macro"'),
-    "average_precision": METRICS["log_loss"],
-    "brier": METRICS["log_loss"],
+    "average_precision": Metric("average_precision", "average precision, each class against the rest", "probabilities",
+                                "average_precision_score(np.eye({p}.shape[1])[{y}], {p})",
+                                (_SK + "average_precision_score",), "roc_auc_ovr"),
+    "brier": Metric("brier", "Brier score, summed over the classes", "probabilities",
+                    "np.mean(np.sum((np.eye({p}.shape[1])[{y}] - {p}) ** 2, axis=1))", (), "neg_log_loss", True),
 }  # fmt: skip
+"""The forms for more than two classes. Every form of a metric is better in the same direction."""
+
+_USUAL = {(True, True): "rmse", (True, False): "r2", (False, True): "log_loss", (False, False): "accuracy"}
+_NAMES = {"median_absolute_error": "medae", "roc_auc": "auc"}
+_NEGATED = re.compile(r"neg[\s_-]+")
 
 _LOG = r"(?:logarithms?|log)\s+of\s+(?:the\s+)?(?:predict|observ|true|actual)|between\s+(?:the\s+)?log"
 _WORDS = (
@@ -106,6 +115,7 @@ _WORDS = (
     ("spearman", r"spearman\w*"),
     ("pearson", r"pearson\w*"),
     ("qwk", r"qwk|quadratic[\s_-]*(?:weighted[\s_-]*)?(?:cohen\W*s?[\s_-]*)?kappa"),
+    ("zero_one_loss", r"zero[\s_-]*one[\s_-]*loss|error[\s_-]*rate|misclassification(?:[\s_-]*(?:rate|error))?"),
     ("kappa", r"(?:cohen\W*s?[\s_-]*)?kappa"),
     ("mcc", r"mcc|matthews\w*"),
     ("log_loss", r"log[\s_-]*loss|logloss|cross[\s_-]*entropy"),
@@ -135,13 +145,39 @@ def named(text: str) -> str | None:
 
 
 def asked(metric: str | None, words: str) -> Metric | None:
-    """The metric of a task: by its name where that is known, else by the goal's words."""
-    key = (named(metric) if metric else None) or named(words)
+    """The metric of a task: the one of this name, or of a known name in it; where none is given, by the goal's words.
+
+    None where these rules cannot compute it; scikit-learn's ``neg_…`` scorers keep their sign.
+    """
+    key = named(metric if metric else words)
     if key == "rmse" and re.search(_LOG, words):
         key = "log_rmse"
-    return METRICS[key] if key else None
+    found = METRICS[key] if key else None
+    if found is not None and metric and found.minimize and _NEGATED.match(metric.lower()):
+        return _negative(found)
+    return found
+
+
+def _negative(metric: Metric) -> Metric:
+    """The same, better when higher: by its sign."""
+    return replace(metric, title=f"the negative of {metric.title}", expression=f"-{metric.expression}", minimize=False)
+
+
+def is_exactly(metric: str, found: Metric) -> bool:
+    """Whether ``found`` is what this name stands for, and not only the nearest that these rules can compute."""
+    plain = _NEGATED.sub("", metric.lower(), count=1)
+    if _NAMES.get(plain, plain) == found.key:
+        return True
+    written = next((pattern for key, pattern in _WORDS if key == found.key.replace("log_rmse", "rmse")), "")
+    return "smape" not in plain and re.fullmatch(rf"(?:{written})(?:[\s_-]*(?:score|error))?", plain) is not None
+
+
+def usual(*, regression: bool, minimize: bool) -> Metric:
+    """The metric that is chosen where the one that is asked for cannot be computed: better in the same direction."""
+    return METRICS[_USUAL[regression, minimize]]
 
 
 def for_classes(metric: Metric, binary: bool) -> Metric:
     """The form of a classification metric for two classes or for more."""
-    return metric if binary else _MULTICLASS.get(metric.key, metric)
+    found = metric if binary else _MULTICLASS.get(metric.key, metric)
+    return _negative(found) if found.minimize and not metric.minimize else found
