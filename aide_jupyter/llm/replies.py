@@ -44,12 +44,13 @@ _SUMMARY = re.compile(r'"summary"\s*:\s*"((?:[^"\\]|\\.)*)', re.DOTALL)
 REVIEW_SCHEMA: dict[str, Any] = {
     "type": "object",
     "properties": {
-        "failed": {"type": "boolean", "description": "Whether the program crashed or its result cannot be trusted."},
-        "summary": {"type": "string", "description": "At most three sentences: what was learned, or cause and fix."},
+        "failed": {"type": "boolean"},
+        "summary": {"type": "string"},
     },
     "required": ["failed", "summary"],
     "additionalProperties": False,
 }
+"""What a reviewer answers. The prompt says what its two parts mean, since not every form of asking carries this."""
 
 
 class BadReply(ModelError):

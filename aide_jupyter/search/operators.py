@@ -146,8 +146,10 @@ def _remembered(state: RunState, node: Candidate, told: set[str | None]) -> list
     """At most a dozen candidates that help to write this one, oldest first.
 
     A third each: what was last tried on the same parent, what is best, what is newest. Where one kind has fewer, the
-    newest fill up. What the prompt shows anyway is left out, as are repeated plans and edits' originals.
+    newest fill up. What the prompt shows anyway is left out, as are repeated plans and edits' originals. A fix, which
+    is told the failed fixes beside this, is told half as many.
     """
+    lines = MEMORY_LINES // 2 if node.operator == "debug" else MEMORY_LINES
     siblings = state.candidates[node.parent].children if node.parent is not None else state.roots
     kinds = (
         _usable(state, islice(reversed(siblings), _LOOKED_AT)),
@@ -157,7 +159,7 @@ def _remembered(state: RunState, node: Candidate, told: set[str | None]) -> list
     kept: dict[str, Candidate] = {}
     plans: set[str] = set()
     for share, kind in enumerate(kinds, start=1):
-        most = MEMORY_LINES * share // len(kinds)
+        most = lines * share // len(kinds)
         for one in kind:
             if len(kept) >= most:
                 break

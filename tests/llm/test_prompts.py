@@ -116,7 +116,6 @@ def test_the_task_the_data_and_the_assignment_can_be_read_by_a_program() -> None
         "step": 7,
         "steps": 20,
         "seed": 0,
-        "families_used": [],
         "parent": "c0001",
         "parent_score": 1.0,
     }
@@ -204,11 +203,38 @@ def test_a_large_preview_is_shortened_to_json_that_says_so() -> None:
     assert len(sections(text)["Data"]) < prompts.DATA_CHARS + 200
 
 
-def test_with_a_parent_the_data_is_told_in_less_detail_unless_asked_otherwise() -> None:
-    data = {"columns": [{"name": f"column_{n}"} for n in range(500)]}
+def test_with_a_parent_the_data_is_told_in_less_detail() -> None:
+    columns = [{"name": f"column_{n}", "dtype": "float", "min": 0, "max": n, "unique": 90} for n in range(85)]
+    data = {"files": [{"kind": "table", "path": "a.csv", "format": "csv", "columns": columns}]}
     sizes = [len(sections(user(one, data=data))["Data"]) for one in (draft(), improve(), debug())]
-    assert sizes[1] == sizes[2] < prompts.PARENT_DATA_CHARS + 200 < sizes[0]
-    assert len(sections(user(improve(), data=data, data_chars=90_000))["Data"]) > prompts.DATA_CHARS
+    assert sizes[1] == sizes[2] < prompts.PARENT_DATA_CHARS < sizes[0] < prompts.DATA_CHARS + 200
+
+
+def test_an_author_that_is_a_program_gets_the_preview_as_it_is() -> None:
+    columns = [{"name": f"column_{n}", "dtype": "float", "nulls": 0} for n in range(200)]
+    data = {"files": [{"kind": "table", "path": "a.csv", "format": "csv", "columns": columns}]}
+    assert data_json(user(improve(), data=data, data_chars=90_000)) == data
+    told = data_json(user(improve(), data=data))
+    assert told is not None
+    assert told["files"][0]["columns"]["float"][:2] == ["column_0", "column_1"]
+
+
+def test_a_draft_is_told_that_others_are_being_written() -> None:
+    found = sections(user(draft(drafts_ahead=2)))["Assignment"]
+    assert "2 more drafts are being written now: choose a less obvious family." in found
+    assert assignment_json(user(draft(drafts_ahead=2)))["drafts_ahead"] == 2
+    assert "being written" not in sections(user(draft()))["Assignment"]
+
+
+def test_of_a_packages_version_the_first_two_numbers_are_told() -> None:
+    found = sections(user(draft(), packages=("numpy 2.4.6", "torch 2.3.0+cu118", "polars", "x 1.0rc1")))
+    assert found["Installed packages"] == "numpy 2.4, torch 2.3, polars, x 1.0"
+
+
+def test_equal_words_stand_at_the_beginning_of_all_prompts_with_a_parent_so_that_a_provider_can_cache_them() -> None:
+    first, second = (user(one, data={"files": []}, packages=("numpy 2.4.6",)) for one in (improve(), debug()))
+    same = first.index("# Assignment")
+    assert first[:same] == second[:same]
 
 
 def test_values_that_are_not_json_become_null_or_text() -> None:

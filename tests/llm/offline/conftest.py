@@ -158,7 +158,8 @@ class Lab:
         self.count = 0
 
     def messages(self, assignment: Assignment) -> list[dict[str, str]]:
-        return author_messages(self.task, self.settings, assignment, data=self.preview, packages=("numpy", "pandas"))
+        given: dict[str, Any] = {"data": self.preview, "data_chars": 12_000, "packages": ("numpy", "pandas")}
+        return author_messages(self.task, self.settings, assignment, **given)
 
     def ask(self, operator: str = "draft", **more: Any) -> str:
         self.count += 1
