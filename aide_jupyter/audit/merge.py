@@ -6,7 +6,7 @@ Pure functions over notebooks as JSON; :mod:`.writer` reads and writes the file.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from .. import records as r
@@ -39,17 +39,14 @@ def merge_metadata(existing: Mapping[str, Any], wanted: Mapping[str, Any]) -> di
     return {**existing, **wanted, "language_info": language if keep else wanted["language_info"]}
 
 
-def is_same(cell: dict[str, Any], right: Cell) -> bool:
-    """Whether an agent's cell in a file is what it must be."""
-    return essence(cell) == essence(right)
+def put_right(cell: dict[str, Any] | None, right: Cell) -> dict[str, Any]:
+    """An agent's cell in a file as it must be: the very object given where that is so, None where there is none."""
+    if cell is None:
+        return file_cell(right)
+    return cell if essence(cell) == essence(right) else _restored(cell, right)
 
 
-def merge_cells(
-    run: str,
-    existing: Sequence[dict[str, Any]],
-    wanted: Mapping[str, Cell],
-    same: Callable[[dict[str, Any], Cell], bool] = is_same,
-) -> list[dict[str, Any]]:
+def merge_cells(run: str, existing: Sequence[dict[str, Any]], wanted: Mapping[str, Cell]) -> list[dict[str, Any]]:
     """The cells of a notebook after the agent's have been put in or put right.
 
     A person's cells are the very objects given, in their order. So is an agent's cell that needs no change. An agent's
@@ -65,8 +62,6 @@ def merge_cells(
         The notebook's cells. Cells without an id, as before nbformat 4.5, are given one.
     wanted
         All the agent's cells by id, in the order of the notebook.
-    same
-        :func:`is_same`, or a quicker way to the same answer.
     """
     ours = _ours(existing, wanted)
     missing = _missing(set(ours), wanted)
@@ -77,12 +72,9 @@ def merge_cells(
         if name is None:
             merged.append({**cell, "id": _new_id("cell", f"{index}{source_of(cell)}", taken)})
         elif ours.get(name) == index:
-            if same(cell, wanted[name]):
-                merged.append(cell)
-            else:
-                merged.append(_restored(cell, wanted[name]))
-                if _changed_by_a_person(cell, wanted[name]):
-                    merged += _kept(cell, taken)
+            merged.append(put_right(cell, wanted[name]))
+            if merged[-1] is not cell and _changed_by_a_person(cell, wanted[name]):
+                merged += _kept(cell, taken)
             merged += [file_cell(wanted[one]) for one in missing.get(name, [])]
         elif name in wanted or name.startswith(cell_prefix(run)):
             merged.append(_given_away(cell, _new_id("kept", f"{index}{name}{source_of(cell)}", taken)))

@@ -10,11 +10,12 @@ import os
 import secrets
 import stat
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 LOCK = "notebook.lock"
+FileState = tuple[int, ...]
 
 
 class Changed(Exception):
@@ -25,9 +26,9 @@ class Locked(Exception):
     """Someone else is writing the notebook."""
 
 
-def spelled_cell(cell: dict[str, Any]) -> str:
+def spelled_cell(cell: dict[str, Any]) -> bytes:
     """A cell's JSON as :func:`spelled` puts it between the others."""
-    return _json(cell, "  ")
+    return b"  %b" % _json(cell, "  ").encode()
 
 
 def _json(value: Any, indent: str) -> str:
@@ -40,12 +41,11 @@ def _json(value: Any, indent: str) -> str:
     return text.replace("\n", f"\n{indent}")
 
 
-def spelled(notebook: dict[str, Any], cells: Sequence[str]) -> bytes:
-    """A notebook's bytes; its cells given as their JSON, so that those that did not change are not spelled again."""
-    rest = {key: value for key, value in notebook.items() if key != "cells"}
+def spelled(rest: Mapping[str, Any], cells: Sequence[bytes]) -> list[bytes]:
+    """A notebook's bytes, in pieces: what it holds beside its cells, and the JSON of these, of which there is one."""
     fields = [f" {json.dumps(key)}: {_json(value, ' ')}" for key, value in sorted(rest.items())]
-    body = ",\n".join(f"  {cell}" for cell in cells)
-    return ("{\n" + ",\n".join([f' "cells": [\n{body}\n ]', *fields]) + "\n}\n").encode()
+    end = ",\n".join(["\n ]", *fields]) + "\n}\n"
+    return [b'{\n "cells": [\n', b",\n".join(cells), end.encode()]
 
 
 def read(path: Path) -> tuple[bytes | None, os.stat_result | None]:
@@ -74,39 +74,45 @@ def set_aside(path: Path, *, empty: bool) -> None:
     path.rename(aside)
 
 
-def replace(path: Path, data: bytes, before: os.stat_result | None) -> None:
-    """Replace the file at once, keeping its mode. Raises Changed where it is no longer the file that was read."""
+def replace(path: Path, data: Sequence[bytes], before: os.stat_result | None) -> FileState:
+    """Replace the file at once, keeping its mode, by these pieces; returns its new state.
+
+    Raises
+    ------
+    Changed
+        It is no longer the file that was read.
+    """
     draft = path.with_name(f".{path.name}.{secrets.token_hex(6)}")
     fd = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
     try:
         with os.fdopen(fd, "wb") as file:
-            file.write(data)
+            file.writelines(data)
             file.flush()
             if before is not None:
                 os.fchmod(fd, stat.S_IMODE(before.st_mode))
             os.fsync(fd)
-        _check_unchanged(path, before)
+            after = state_of(os.fstat(fd))
+        if state_of(before) != state_of(status(path)):
+            raise Changed
         draft.replace(path)
     except BaseException:
         with contextlib.suppress(OSError):
             draft.unlink()
         raise
+    return after
 
 
-def _check_unchanged(path: Path, before: os.stat_result | None) -> None:
-    if _state(before) != _state(_lstat(path)):
-        raise Changed
-
-
-def _lstat(path: Path) -> os.stat_result | None:
+def status(path: Path) -> os.stat_result | None:
+    """What is at the path now, a link as such; None where there is nothing."""
     try:
         return path.lstat()
     except FileNotFoundError:
         return None
 
 
-def _state(status: os.stat_result | None) -> tuple[int, ...] | None:
-    return None if status is None else (status.st_ino, status.st_size, status.st_mtime_ns)
+def state_of(found: os.stat_result | None) -> FileState:
+    """What tells one content of a file from another: who writes to it changes its time, who replaces it its inode."""
+    return () if found is None else (found.st_ino, found.st_size, found.st_mtime_ns)
 
 
 @contextlib.contextmanager

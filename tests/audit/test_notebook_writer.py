@@ -4,18 +4,21 @@ from __future__ import annotations
 
 import asyncio
 import fcntl
+import importlib
 import json
 import os
-import time
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
 import nbformat
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
 from aide_jupyter.audit.chain import Anchor
 from aide_jupyter.audit.merge import merge_cells
-from aide_jupyter.audit.notebook import render_notebook
+from aide_jupyter.audit.notebook import render_cells, render_notebook
 from aide_jupyter.audit.writer import NotebookWriter, notebook_anchor, update_notebook
 from aide_jupyter.errors import JournalError
 from tests.audit.builder import Story
@@ -185,7 +188,7 @@ def test_a_file_that_changes_while_it_is_merged_is_merged_again(path: Path, monk
         calls.append(1)
         return merged
 
-    monkeypatch.setattr("aide_jupyter.audit.writer.merge_cells", meddling)
+    monkeypatch.setattr("aide_jupyter.audit.written.merge_cells", meddling)
     update_notebook(path, iter(story.candidate("c0001").records), story.blobs)
     assert len(calls) == 2 and "just saved" in texts(path) and len(texts(path)) == 4
 
@@ -231,28 +234,111 @@ def test_the_anchor_in_a_notebook_is_read_and_a_broken_one_is_none(path: Path) -
     assert notebook_anchor(path) is None
 
 
-def test_a_write_at_a_thousand_candidates_stays_cheap(path: Path) -> None:
-    """The file is written whole, so the cost grows with its size: parts that did not change are not made again."""
+@pytest.mark.parametrize("candidates", [20, 400])
+def test_a_write_reads_compares_and_spells_only_what_changed_however_long_the_run(
+    path: Path, monkeypatch: pytest.MonkeyPatch, candidates: int
+) -> None:
     story = Story(signed=False)
-    for number in range(1, 1001):
-        story.candidate(f"c{number:04d}", code=f"x = {number}\n" * 60)
-    writer = NotebookWriter(path, story.blobs, iter(story.records))
-    began = time.process_time()
-    writer.flush(force=True)
-    first = time.process_time() - began
-    taken = len(story.records)
-    costs = []
-    for number in range(1001, 1004):
+    for number in range(1, candidates + 1):
         story.candidate(f"c{number:04d}")
-        for record in story.records[taken:]:
+    writer = NotebookWriter(path, story.blobs, iter(story.records))
+    writer.flush(force=True)
+    taken = len(story.records)
+    counts: Counter[str] = Counter()
+
+    def counted(module: str, name: str) -> None:
+        inner = getattr(importlib.import_module(f"aide_jupyter.audit.{module}"), name)
+
+        def count(*given: Any) -> Any:
+            counts[name] += 1
+            return inner(*given)
+
+        monkeypatch.setattr(f"aide_jupyter.audit.{module}.{name}", count)
+
+    for module, name in (("written", "spelled_cell"), ("merge", "essence"), ("writer", "read"), ("merge", "file_cell")):
+        counted(module, name)
+    story.candidate("c9000")
+    for record in story.records[taken:]:
+        writer.note(record)
+    writer.flush(force=True)
+    assert len(load(path)["cells"]) == 2 * candidates + 3
+    assert counts == {"spelled_cell": 3, "essence": 2, "file_cell": 3}, "the head, and the new pair"
+
+
+def test_a_change_of_the_same_length_in_the_same_file_is_seen(path: Path) -> None:
+    story = Story().candidate("c0001")
+    writer = NotebookWriter(path, story.blobs, iter(story.records))
+    writer.flush(force=True)
+    before, right = path.stat(), path.read_bytes()
+    with path.open("r+b") as file:
+        file.write(right.replace(b"Validation", b"Falsifying", 1))
+    os.utime(path, ns=(before.st_atime_ns, before.st_mtime_ns + 1))
+    assert path.stat().st_ino == before.st_ino and path.stat().st_size == before.st_size
+    writer.flush(force=True)
+    assert load(path)["cells"][:3] == json.loads(right)["cells"]
+
+
+def test_new_cells_go_in_and_old_ones_are_put_right_wherever_a_person_has_moved_them(path: Path) -> None:
+    """Each write but the one after the move builds on the one before."""
+    story = Story().propose("c0001")
+    writer = NotebookWriter(path, story.blobs, iter(story.records))
+    writer.flush(force=True)
+    change(path, "note", 1, 9)
+    change(path, "move", 2, 2)
+    for number in (2, 3, 4):
+        story.propose(f"c000{number}").decide("c0001")
+        for record in story.records[writer.trail.head.seq + 1 :]:
             writer.note(record)
-        taken = len(story.records)
-        began = time.process_time()
+        found = load(path)["cells"]
         writer.flush(force=True)
-        costs.append(time.process_time() - began)
-    assert len(load(path)["cells"]) == 2007
-    print(f"first {first:.3f} s, then {min(costs):.3f} s, {path.stat().st_size / 1e6:.1f} MB")
-    assert min(costs) < first / 3
+        assert load(path)["cells"] == merge_cells(story.run, found, render_cells(story.trail, story.blobs))
+    order = [cell["id"].removeprefix("1f3a9c02-") for cell in load(path)["cells"]]
+    assert order[::2] == ["c0001-code", "c0002-code", "c0003-code", "c0004-code", "c0001-plan"]
+    assert order[-3:] == ["head", "c0001-plan", "n1"]
+
+
+STEPS = st.lists(st.sampled_from(["propose", "finish", "note", "move", "edit", "delete"]), max_size=10)
+
+
+@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(steps=STEPS, data=st.data())
+def test_whatever_a_person_does_between_two_writes_each_is_what_merging_anew_makes(
+    tmp_path_factory: pytest.TempPathFactory, steps: list[str], data: st.DataObject
+) -> None:
+    path = tmp_path_factory.mktemp("notebook") / "audit.ipynb"
+    story, taken = Story(), 0
+    writer = NotebookWriter(path, story.blobs)
+    for number, step in enumerate(["begin", *steps]):
+        if step == "propose":
+            story.propose(f"c{len(story.codes) + 1:04d}")
+        elif step == "finish" and story.codes:
+            story.decide(min(story.codes)).start(min(story.codes)).finish(min(story.codes))
+        elif step in ("note", "move", "edit", "delete"):
+            change(path, step, number, data.draw(st.integers(0, 20)))
+        if data.draw(st.integers(0, 2)):
+            for record in story.records[taken:]:
+                writer.note(record)
+            taken = len(story.records)
+            found = load(path)["cells"] if path.exists() else []
+            writer.flush(force=True)
+            assert load(path)["cells"] == merge_cells(story.run, found, render_cells(story.trail, story.blobs))
+
+
+def change(path: Path, what: str, number: int, at: int) -> None:
+    """What a person may do to a notebook, saved as another file in its place."""
+    notebook = load(path) if path.exists() else {"nbformat": 4, "nbformat_minor": 5, "metadata": {}, "cells": []}
+    cells = notebook["cells"]
+    at = min(at, len(cells) - 1)
+    if what == "note" or not cells:
+        cells.insert(at + 1, {"cell_type": "raw", "id": f"n{number}", "metadata": {}, "source": "mine"})
+    elif what == "move":
+        cells.insert(0, cells.pop(at))
+    elif what == "edit":
+        cells[at]["source"] = f"edited {number}"
+    else:
+        del cells[at]
+    path.with_name("saved").write_text(json.dumps(notebook))
+    path.with_name("saved").replace(path)
 
 
 def test_written_record_by_record_it_is_at_each_the_same_as_rendered_at_once(path: Path) -> None:
