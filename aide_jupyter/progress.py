@@ -13,6 +13,7 @@ from rich.text import Text
 from rich.tree import Tree
 
 from . import records as r
+from .audit.words import become
 from .state import Candidate, RunState
 from .untrusted import Untrusted
 
@@ -47,19 +48,10 @@ def spend(state: RunState) -> str:
     return words
 
 
-_UNDER_WAY = {"chosen": "writing", "proposed": "in review", "waiting": "waits for you", "edited": "replaced by an edit"}
-
-
 def outcome(node: Candidate) -> str:
-    """What became of a candidate, in a few words."""
-    if node.error is not None:
-        return "no program"
-    if node.finished is None:
-        return _UNDER_WAY.get(node.stage, node.stage)
-    if node.finished.status != "ok":
-        limit = f" ({node.finished.observed.limit})" if node.finished.observed.limit else ""
-        return f"{node.finished.status}{limit}"
-    return "ended" if node.grade is None else f"{number(node.value)} {node.grade.source}"
+    """What became of a candidate, in a few words, with its number once there is one."""
+    words = become(node)
+    return words if words or node.grade is None else f"{number(node.value)} {node.grade.source}"
 
 
 class Progress:

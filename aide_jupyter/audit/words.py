@@ -13,6 +13,7 @@ from collections.abc import Iterable, Sequence
 from datetime import datetime
 
 from .. import records as r
+from ..state import Candidate
 from ..untrusted import Untrusted, fence
 
 LONG = 20_000
@@ -21,6 +22,14 @@ SHORT = 200
 """Characters of a name that are shown."""
 COLUMNS = 100
 """Lines of prose are broken at this width: a fence does not wrap, and a plan is often one long line."""
+
+_UNDER_WAY = {
+    "chosen": "writing",
+    "proposed": "in review",
+    "waiting": "waits for a decision",
+    "edited": "replaced by an edit",
+}
+"""Stages whose own name does not say it."""
 
 
 def block(text: str, source: str, *, limit: int = LONG) -> str:
@@ -99,6 +108,18 @@ def score(grade: r.Graded | None) -> str:
 def label(grade: r.Graded) -> str:
     """``reported`` for a number that the program printed; ``selection`` or ``final`` for one graded on hidden rows."""
     return "reported" if grade.source == "reported" else grade.rows
+
+
+def become(node: Candidate) -> str:
+    """What has become of a candidate, in a few words; empty where it ended well and was graded: a number says that."""
+    if node.error is not None:
+        return "no program"
+    if node.finished is None:
+        return _UNDER_WAY.get(node.stage, node.stage)
+    if node.finished.status != "ok":
+        limit = f" ({node.finished.observed.limit})" if node.finished.observed.limit else ""
+        return f"{node.finished.status}{limit}"
+    return "ended, not graded yet" if node.grade is None else ""
 
 
 def seconds(value: float) -> str:
