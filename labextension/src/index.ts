@@ -8,6 +8,7 @@ import { IStateDB } from '@jupyterlab/statedb';
 import { IStatusBar } from '@jupyterlab/statusbar';
 import { ITranslator, nullTranslator } from '@jupyterlab/translation';
 import { Signal } from '@lumino/signaling';
+import { DockPanel } from '@lumino/widgets';
 import { createElement } from 'react';
 
 import { Api } from './api';
@@ -88,9 +89,15 @@ const panel: JupyterFrontEndPlugin<void> = {
         () => true,
         () => false
       );
+    const bring = (path: string, activate: boolean) => {
+      const shown = documents?.openOrReveal(path, 'default', undefined, { activate }, { shouldStart: false });
+      if (!activate && shown?.parent instanceof DockPanel) {
+        shown.parent.selectWidget(shown);
+      }
+    };
     const openNotebook = async (path: string) => {
       if (await there(path)) {
-        documents?.openOrReveal(path, 'default', undefined, { activate: true }, { shouldStart: false });
+        bring(path, true);
       } else {
         await tell(trans.__('There is no such file'), path);
       }
@@ -101,6 +108,14 @@ const panel: JupyterFrontEndPlugin<void> = {
     app.shell.add(side, 'right', { rank: 700 });
     restorer?.add(side, side.id);
     const reveal = () => app.shell.activateById(side.id);
+    const notebookRun = () => {
+      const notebook = notebooks?.currentWidget;
+      if (!notebook || app.shell.currentWidget !== notebook) {
+        return null;
+      }
+      const found = notebook.content.model?.sharedModel.getMetadata('aide') as { run?: unknown } | undefined;
+      return { run: typeof found?.run === 'string' ? found.run : null, path: notebook.context.path };
+    };
     const show = (run: string) => {
       reveal();
       aide.go({ page: 'run', run });
@@ -117,14 +132,7 @@ const panel: JupyterFrontEndPlugin<void> = {
         wish.current = { candidate, answer };
         attention.emit({ candidate, answer });
       },
-      notebookRun: () => {
-        const notebook = notebooks?.currentWidget;
-        if (!notebook || app.shell.currentWidget !== notebook) {
-          return null;
-        }
-        const found = notebook.content.model?.sharedModel.getMetadata('aide') as { run?: unknown } | undefined;
-        return { run: typeof found?.run === 'string' ? found.run : null, path: notebook.context.path };
-      },
+      notebookRun,
       showVerdict: verdict =>
         showDialog({
           title: trans.__('Verify this log'),
@@ -152,10 +160,14 @@ const panel: JupyterFrontEndPlugin<void> = {
       read();
       loaded.changed.connect(read);
     });
-    const looking = (run: string) =>
-      side.isVisible && !document.hidden && aide.place.page === 'run' && aide.place.run === run;
+    const looking = (run: string, event: Event) =>
+      !document.hidden &&
+      ((side.isVisible && aide.place.page === 'run' && aide.place.run === run) ||
+        (event === 'decision' && notebookRun()?.run === run));
     notify(aide, trans, event => settings.get(event) !== false, looking, show);
-    openBegun(aide, () => settings.get('openNotebook') !== false, there, openNotebook);
+    // It comes by itself, so it takes no focus from a person who is at work in the panel.
+    const open = (path: string) => bring(path, !side.node.contains(document.activeElement));
+    openBegun(aide, () => settings.get('openNotebook') !== false, there, open);
     if (labShell !== null && memory !== null) {
       void welcome(aide, memory, reveal);
     }
@@ -203,13 +215,13 @@ function openBegun(
   aide: IAide,
   wanted: () => boolean,
   there: (path: string) => Promise<boolean>,
-  open: (path: string) => Promise<void>
+  open: (path: string) => void
 ): void {
   let followed: string | null = null;
   let preparing = false;
   const openOnceThere = async (run: string, path: string, looks: number) => {
     if (await there(path)) {
-      await open(path);
+      open(path);
     } else if (looks > 0 && aide.current?.run === run) {
       window.setTimeout(() => void openOnceThere(run, path, looks - 1), LOOK_AGAIN);
     }

@@ -7,6 +7,8 @@ import type { RunSummary } from './types';
 /** The things that a person is told of wherever they are. */
 export type Event = 'decision' | 'finished' | 'failed' | 'budget';
 
+/** Milliseconds that a notification stays in the page; after that it is among those that the status bar lists. */
+const STAYS: Record<Event, number | false> = { decision: 15000, finished: 10000, failed: false, budget: 10000 };
 /** Characters of a run's title in a notification, which has room for 140. */
 const TITLE = 60;
 
@@ -32,26 +34,26 @@ export function news(before: RunSummary | undefined, now: RunSummary): Event | n
  * Tell the person of news about runs, once each, with a button that goes there.
  *
  * @param wanted Whether the settings want to be told of something.
- * @param looking Whether the person looks at a run already: that is no news to them.
+ * @param looking Whether the person looks already at where a run tells of something: that is no news to them.
  */
 export function notify(
   aide: IAide,
   trans: TranslationBundle,
   wanted: (event: Event) => boolean,
-  looking: (run: string) => boolean,
+  looking: (run: string, event: Event) => boolean,
   show: (run: string) => void
 ): void {
   let seen: Map<string, RunSummary> | null = null;
-  const told = new Map<string, string>();
+  const told = new Map<string, { id: string; event: Event }>();
   const dismiss = (run: string) => {
-    const id = told.get(run);
-    if (id !== undefined) {
-      Notification.dismiss(id);
+    const one = told.get(run);
+    if (one !== undefined) {
+      Notification.dismiss(one.id);
       told.delete(run);
     }
   };
   const tell = (run: RunSummary) => (event: Event) => {
-    if (!wanted(event) || looking(run.run)) {
+    if (!wanted(event) || looking(run.run, event)) {
       return;
     }
     dismiss(run.run);
@@ -64,7 +66,7 @@ export function notify(
     }[event];
     const kind = { decision: 'warning', finished: 'success', failed: 'error', budget: 'info' } as const;
     const id = Notification.emit(words, kind[event], {
-      autoClose: event === 'decision' || event === 'failed' ? false : 10000,
+      autoClose: STAYS[event],
       actions: [
         {
           label: event === 'decision' ? trans.__('Review') : trans.__('Show'),
@@ -72,11 +74,13 @@ export function notify(
         }
       ]
     });
-    told.set(run.run, id);
+    told.set(run.run, { id, event });
   };
   aide.changed.connect(() => {
-    for (const run of [...told.keys()].filter(looking)) {
-      dismiss(run);
+    for (const [run, { event }] of [...told]) {
+      if (looking(run, event)) {
+        dismiss(run);
+      }
     }
     const runs = aide.runs;
     if (runs === null) {

@@ -31,6 +31,11 @@ class Panel:
         expect(self.element).to_be_visible()
         return self
 
+    def settled(self) -> Panel:
+        """Wait until JupyterLab, a moment after it is restored, has opened its launcher, which takes the focus."""
+        self.page.wait_for_function("() => document.activeElement?.closest('.jp-Launcher')", timeout=60_000)
+        return self
+
     def button(self, name: str) -> Locator:
         return self.element.get_by_role("button", name=name, exact=True)
 

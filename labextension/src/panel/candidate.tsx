@@ -6,7 +6,7 @@ import type { CandidateView, Fact, GradeView, OutputView } from '../types';
 import { Program } from './code';
 import { useFetched, useHost, useSignal } from './host';
 import { Facts, Literal, Loading, Notice, Problem, Tabs } from './parts';
-import { Flags } from './review';
+import { Flags } from './question';
 import { BranchForm } from './steer';
 
 type Tab = 'about' | 'code' | 'output' | 'facts';

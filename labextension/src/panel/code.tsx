@@ -19,12 +19,14 @@ interface IEditor {
   label: string;
   /** The text to compare with: shown as one text with what was taken out and put in. */
   original?: string;
+  /** Whether it gets the focus when it appears. */
+  focused?: boolean;
   /** Given where the text can be edited. */
   onChange?: (text: string) => void;
 }
 
 /** A program in an editor; read-only unless `onChange` is given. */
-export function Editor({ text, label, original, onChange }: IEditor): JSX.Element {
+export function Editor({ text, label, original, focused, onChange }: IEditor): JSX.Element {
   const { trans } = useHost();
   const place = React.useRef<HTMLDivElement>(null);
   const changed = React.useRef(onChange);
@@ -57,6 +59,9 @@ export function Editor({ text, label, original, onChange }: IEditor): JSX.Elemen
       );
     }
     const view = new EditorView({ parent: place.current!, state: EditorState.create({ doc: text, extensions }) });
+    if (focused) {
+      view.focus();
+    }
     return () => view.destroy();
     // An editable text is the person's from then on.
   }, [editable ? null : text, original, editable, label]);
@@ -83,10 +88,12 @@ interface IProgram {
   code: Code;
   before?: Code | null;
   beforeWords?: string;
+  /** Whether the hash of what runs is said below it: where nothing else says it. */
+  hashed?: boolean;
 }
 
 /** A program: what changed since the one before it, or the whole of it, and the hash of what runs. */
-export function Program({ code, before, beforeWords }: IProgram): JSX.Element {
+export function Program({ code, before, beforeWords, hashed = true }: IProgram): JSX.Element {
   const { trans } = useHost();
   const [whole, setWhole] = React.useState(false);
   const compared = before && !whole ? before : null;
@@ -106,9 +113,11 @@ export function Program({ code, before, beforeWords }: IProgram): JSX.Element {
         original={compared?.exact}
         label={compared ? trans.__('What changed in the program') : trans.__('Program')}
       />
-      <p className="jp-Aide-hash">
-        {trans.__('What runs:')} <code title={code.sha256}>{`sha256 ${short(code.sha256)}…`}</code>
-      </p>
+      {hashed && (
+        <p className="jp-Aide-hash">
+          {trans.__('What runs:')} <code title={code.sha256}>{`sha256 ${short(code.sha256)}…`}</code>
+        </p>
+      )}
     </div>
   );
 }

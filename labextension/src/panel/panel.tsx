@@ -1,7 +1,9 @@
 import { ReactWidget } from '@jupyterlab/ui-components';
+import type { Message } from '@lumino/messaging';
 import * as React from 'react';
 
 import { aideIcon } from '../icons';
+import { keepFocus } from './focus';
 import { Host, IHost, useHost, useSignal } from './host';
 import { NewRunPage } from './newrun';
 import { Notice } from './parts';
@@ -18,6 +20,32 @@ export class AidePanel extends ReactWidget {
     this.addClass('jp-Aide');
     this.node.setAttribute('role', 'region');
     this.node.setAttribute('aria-label', host.trans.__('AIDE'));
+    this._endFocus = keepFocus(this.node);
+  }
+
+  dispose(): void {
+    this._endFocus();
+    super.dispose();
+  }
+
+  protected onAfterShow(message: Message): void {
+    super.onAfterShow(message);
+    this.place();
+  }
+
+  protected onAfterHide(message: Message): void {
+    super.onAfterHide(message);
+    this.place();
+  }
+
+  protected onAfterAttach(message: Message): void {
+    super.onAfterAttach(message);
+    this.place();
+  }
+
+  protected onAfterDetach(message: Message): void {
+    super.onAfterDetach(message);
+    this.place();
   }
 
   render(): JSX.Element {
@@ -27,6 +55,14 @@ export class AidePanel extends ReactWidget {
       </Host.Provider>
     );
   }
+
+  /** Notifications come at the right, above the buttons of a card there: while the panel is in sight they go left. */
+  private place(): void {
+    const right = this.isVisible && this.node.closest('#jp-right-stack') !== null;
+    document.body.classList.toggle('jp-mod-aideRight', right);
+  }
+
+  private readonly _endFocus: () => void;
 }
 
 function Panel(): JSX.Element {
@@ -71,7 +107,7 @@ function Panel(): JSX.Element {
           </p>
         </Notice>
       )}
-      <div className="jp-Aide-page" data-page={page}>
+      <div className="jp-Aide-page" data-page={page} tabIndex={-1}>
         {page === 'runs' && <RunsPage />}
         {page === 'new' && <NewRunPage />}
         {page === 'run' && <RunPage />}

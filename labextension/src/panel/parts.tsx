@@ -8,10 +8,22 @@ interface IButton extends React.ButtonHTMLAttributes<HTMLButtonElement> {
   kind?: 'main' | 'plain' | 'danger';
 }
 
-/** A native button in one of three looks. */
-export const Button = React.forwardRef<HTMLButtonElement, IButton>(({ kind = 'plain', className, ...rest }, ref) => (
-  <button type="button" ref={ref} className={`jp-Aide-button jp-mod-${kind} ${className ?? ''}`} {...rest} />
-));
+/**
+ * A native button in one of three looks. One that is disabled does nothing but keeps the focus, which a browser would
+ * take from it: a person who tabs must not be thrown out by a moment in which nothing can be done.
+ */
+export const Button = React.forwardRef<HTMLButtonElement, IButton>(
+  ({ kind = 'plain', className, disabled = false, onClick, ...rest }, ref) => (
+    <button
+      type="button"
+      ref={ref}
+      className={`jp-Aide-button jp-mod-${kind} ${className ?? ''}`}
+      aria-disabled={disabled || undefined}
+      onClick={event => (disabled ? event.preventDefault() : onClick?.(event))}
+      {...rest}
+    />
+  )
+);
 Button.displayName = 'Button';
 
 interface INotice {

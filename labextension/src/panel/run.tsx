@@ -54,7 +54,7 @@ export function RunPage(): JSX.Element {
               <Steer run={run} />
             </div>
             {candidate !== null && run.node(candidate) && (
-              <div>
+              <div onFocus={() => aide.place.candidate ?? aide.go({ candidate })}>
                 <CandidatePane key={candidate} run={run} id={candidate} />
               </div>
             )}

@@ -63,12 +63,7 @@ function Mode({ run }: { run: FollowedRun }): JSX.Element {
     <>
       <Field label={trans.__('Review')}>
         {ties => (
-          <select
-            {...ties}
-            value={state.mode}
-            disabled={action.busy}
-            onChange={event => void choose(event.target.value as ReviewMode)}
-          >
+          <select {...ties} value={state.mode} onChange={event => void choose(event.target.value as ReviewMode)}>
             {order
               .filter(mode => mode === state.mode || state.modes.includes(mode))
               .map(mode => (
