@@ -64,18 +64,20 @@ const STYLE = `
 .aide-Tree-row[data-standing="failed"] .aide-Tree-mark,
 .aide-Tree-row[data-standing="no program"] .aide-Tree-mark { color: var(--jp-error-color1, inherit); }
 .aide-Tree-row[data-standing="waiting"] .aide-Tree-mark { color: var(--jp-warn-color0, inherit); }
-.aide-Tree-name, .aide-Tree-value { flex: none; font-variant-numeric: tabular-nums; }
-.aide-Tree-value { font-weight: 600; }
-.aide-Tree-badge { flex: none; padding: 0 5px; border: 1px solid currentColor; border-radius: 8px;
+.aide-Tree-name, .aide-Tree-best, .aide-Tree-badge { flex: none; }
+.aide-Tree-name, .aide-Tree-value { font-variant-numeric: tabular-nums; }
+.aide-Tree-badge { padding: 0 5px; border: 1px solid currentColor; border-radius: 8px;
   font-size: var(--jp-ui-font-size0, 11px); }
-.aide-Tree-badge:empty, .aide-Tree-value:empty { display: none; }
-.aide-Tree-status { flex: none; color: var(--jp-ui-font-color2, inherit); }
-.aide-Tree-plan { flex: 1 1 auto; min-width: 0; overflow: hidden; text-overflow: ellipsis;
-  color: var(--jp-ui-font-color2, inherit); }
+.aide-Tree-best:empty, .aide-Tree-badge:empty, .aide-Tree-value:empty { display: none; }
+.aide-Tree-value, .aide-Tree-status, .aide-Tree-plan { min-width: 0; overflow: hidden; text-overflow: ellipsis; }
+.aide-Tree-value { flex: 0 1 auto; font-weight: 600; }
+.aide-Tree-status, .aide-Tree-plan { color: var(--jp-ui-font-color2, inherit); }
+.aide-Tree-status { flex: 0 1000 auto; }
+.aide-Tree-plan { flex: 1 1 0; }
 `;
 
-/** The parts of a row, in order. */
-const PARTS = ['twist', 'mark', 'name', 'value', 'badge', 'badge', 'status', 'plan'];
+/** The parts of a row, in order. Where there is little room the last ones are cut off, and the number only then. */
+const PARTS = ['twist', 'mark', 'name', 'best', 'value', 'badge', 'status', 'plan'];
 
 /** A row's element with what was last put into it, so that nothing is written twice. */
 class Row {
@@ -323,8 +325,8 @@ class Tree {
       open === null ? '' : open ? '▾' : '▸',
       MARKS[node.standing] ?? '•',
       name,
+      best && '★',
       value,
-      best && `★ ${best}`,
       node.flags ? `⚑ ${node.flags}` : '',
       node.status_words,
       node.plan_line
