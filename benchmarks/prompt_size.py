@@ -15,7 +15,8 @@ from pathlib import Path
 
 from aide_jupyter import records as r
 from aide_jupyter.data.preview import preview
-from aide_jupyter.llm.prompts import DATA_CHARS, Messages, author_messages, reviewer_messages
+from aide_jupyter.llm.prompts import Messages, author_messages, reviewer_messages
+from aide_jupyter.preparing import DATA_CHARS
 from aide_jupyter.task import Assignment, Attempt, Memory
 
 TASK = r.Task(

@@ -1,12 +1,12 @@
 """The prompt tokens of a whole run beside aideml's, with the same programs in the same order.
 
-    python benchmarks/prompt_tokens.py --aideml PYTHON [--steps 50] [--words 0]
+    python benchmarks/prompt_tokens.py --aideml PYTHON [--steps 50] [--one-line]
 
 ``PYTHON`` is the interpreter of an environment in which ``aideml`` is installed. The programs are the twelve of the
-scripted model server, varied and on 300 rows so that they are quick; two in twelve fail. Their plans are one sentence
-long, and so are the server's reviews; ``--words 60`` makes each plan so many words longer, as three to five sentences
-are. Every request of either run is counted, its tool's definition too, with the tokenizer of GPT-4o that litellm
-carries. Prints tokens after 12 steps and after all, and the ratios (over 50 steps at most 1 is asked for).
+scripted model server, varied and on 300 rows so that they are quick; two in twelve fail. Their plans are four
+sentences, as both prompts ask for three to five, or with ``--one-line`` one; the server's reviews are one. Every
+request of either run is counted, its tool's definition too, with the tokenizer of GPT-4o that litellm carries. Prints
+tokens after 12 steps and after all, and the ratios (over 50 steps at most 1 is asked for).
 """
 
 from __future__ import annotations
@@ -38,12 +38,17 @@ experiment = aide.Experiment(data_dir={data!r}, goal={goal!r}, eval={evaluation!
 experiment.cfg.agent.code.model = experiment.cfg.agent.feedback.model = "scripted"
 experiment.run(steps={steps})
 """
+PLAN = (
+    " Missing numbers are filled with the median and missing categories with the commonest, inside each fold."
+    " The logarithm of the price is modelled, since the score compares logarithms."
+    " Out-of-fold predictions of five shuffled folds give the score, and the model is then fitted on all rows."
+)
 READ = 'pd.read_csv("./input/train.csv")'
 SHORT = 'pd.read_csv("./input/train.csv", nrows=300).dropna(axis=1, thresh=200)'
 FOLDS = "KFold(5, shuffle=True, random_state=0)"
 
 
-def write_programs(folder: Path, count: int, words: int) -> None:
+def write_programs(folder: Path, count: int, *, one_line: bool) -> None:
     """The programs, in name order: each of the twelve again and again, with folds and a plan of its own."""
     given = [path.read_text() for path in sorted((SHARED / "bench" / "programs").glob("*.py"))]
     folder.mkdir()
@@ -52,7 +57,7 @@ def write_programs(folder: Path, count: int, words: int) -> None:
         if READ not in code or FOLDS not in code:
             raise SystemExit("The programs of the scripted server are not those that this benchmark knows.")
         code = code.replace(READ, SHORT).replace(FOLDS, FOLDS.replace("0)", f"{number})"))
-        plan += f" Variation {number}." + "".join(f" word{at % 9}" for at in range(words))
+        plan += f" Variation {number}." + ("" if one_line else PLAN)
         (folder / f"{number:03}.py").write_text(f"{plan}\n{code}")
 
 
@@ -116,7 +121,7 @@ def main() -> None:
     cli = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     cli.add_argument("--aideml", required=True, metavar="PYTHON")
     cli.add_argument("--steps", type=int, default=50)
-    cli.add_argument("--words", type=int, default=0)
+    cli.add_argument("--one-line", action="store_true", help="plans of one sentence")
     asked = cli.parse_args()
     data = str(SHARED / "data" / "house_prices")
     code = AIDEML.format(goal=GOAL, evaluation=EVALUATION, data=data, steps=asked.steps)
@@ -125,7 +130,7 @@ def main() -> None:
     command += ["--model", "openai/scripted", "--base-url", "{url}"]
     with tempfile.TemporaryDirectory() as name:
         folder, programs = Path(name), Path(name) / "programs"
-        write_programs(programs, asked.steps, asked.words)
+        write_programs(programs, asked.steps, one_line=asked.one_line)
         theirs = [tokens(one) for one in requests(programs, [asked.aideml, "-c", code], folder, asked.steps)]
         ours = [tokens(one) for one in requests(programs, command, folder, asked.steps)]
     for steps in sorted({min(12, asked.steps), asked.steps}):

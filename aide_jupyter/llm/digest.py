@@ -31,9 +31,9 @@ class _Detail:
 
 _TARGET = _Detail(20, 5, whole=True)
 _DETAILS = (
-    _Detail(6, 3, 1000),
-    _Detail(4, 2, 600),
-    _Detail(3, 1, 400),
+    _Detail(6, 3, 400),
+    _Detail(4, 2, 400),
+    _Detail(3, 1, 300),
     _Detail(2, 1, 200),
     _Detail(1, head=200),
     _Detail(2, ranges=False),
@@ -103,8 +103,10 @@ def _file(file: Mapping[str, Any], detail: _Detail | None, most: int, target: ob
         if file.get("missing"):
             told["without"] = list(file["missing"])[: most or None]
     if columns:
-        by_name = None if "submission" in path.lower() else detail
-        told["columns"] = _by_type(columns, most) if by_name is None else _one_by_one(columns, by_name)
+        if "submission" in path.lower() and len(columns) <= _FEW:
+            told["columns"] = [str(one.get("name", "")) for one in columns]
+        else:
+            told["columns"] = _by_type(columns, most) if detail is None else _one_by_one(columns, detail)
     return told
 
 

@@ -132,7 +132,8 @@ def author_messages(
         The data preview as JSON-able values; None where the user switched it off.
     data_chars
         For an author that is a program: the preview as it is, in at most so many characters. Unless given, it is told
-        in short, in ``DATA_CHARS``, or ``PARENT_DATA_CHARS`` where there is a parent.
+        in short, in ``DATA_CHARS``, or ``PARENT_DATA_CHARS`` where there is a parent; not for an ensemble, whose
+        programs show how the data is read.
     packages
         What the kernel can import, most useful first, as ``name`` or ``name version``; of a version the first two
         numbers are told.
@@ -157,6 +158,8 @@ def author_messages(
         todo["parent"] = assignment.parent.id
         todo["parent_score"] = None if assignment.parent.value is None else float(f"{assignment.parent.value:.6g}")
     told_chars = PARENT_DATA_CHARS if assignment.parent else DATA_CHARS
+    if assignment.operator == "ensemble" and data_chars is None:
+        data = None
     parts = {
         "Task": _task(task),
         "Data": data_block(data, data_chars or told_chars, whole=data_chars is not None),

@@ -95,8 +95,11 @@ def test_a_fix_is_given_the_traceback_and_the_failed_fixes() -> None:
     assert [one.text for one in blocks(found["Failed fixes"])] == [f"KeyError: {n}" for n in (4, 5, 6)]
 
 
-def test_an_ensemble_is_given_the_solutions_to_combine() -> None:
-    text = user(Assignment("c0009", "ensemble", 9, 20, parent=attempt(1), others=(attempt(2), attempt(3))))
+def test_an_ensemble_is_given_the_solutions_to_combine_which_show_how_the_data_is_read() -> None:
+    one = Assignment("c0009", "ensemble", 9, 20, parent=attempt(1), others=(attempt(2), attempt(3)))
+    text = user(one, data={"files": []})
+    assert data_json(text) is None
+    assert data_json(user(one, data={"files": []}, data_chars=99)) == {"files": []}
     assert [one.text for one in blocks(sections(text)["Solutions to combine"])] == ["print(2)", "print(3)"]
 
 

@@ -130,6 +130,17 @@ def test_memory_has_the_best_the_newest_and_what_was_tried_on_the_same_parent(st
     assert best not in ids
 
 
+def test_a_fix_is_told_half_as_much_of_the_rest_as_it_is_told_the_failed_fixes(story) -> None:
+    run = story()
+    for number in range(30):
+        run.live(value=0.5 + number, plan=f"plan {number}")
+    failed = run.live(plan="fails")
+    fix = run.live("debug", failed, plan="fails again")
+    memory = assignment(run.state, run.choose("debug", failed), read).memory
+    assert len(memory) == 6
+    assert fix in {line.id for line in memory}
+
+
 def test_memory_does_not_repeat_a_plan(story) -> None:
     run = story()
     for _ in range(10):
