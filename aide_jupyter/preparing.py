@@ -33,7 +33,7 @@ OFFLINE = "offline"
 OFFLINE_DATA_CHARS = 12_000
 """How long the preview may be in a prompt of the offline author, whose tokens cost nothing."""
 DATA_CHARS = 60_000
-"""How long the preview may be that the prompts of other authors tell in short: a table's 200 columns are some 40,000."""
+"""How long the preview may be that prompts for other authors tell in short: a table's 200 columns are some 40,000."""
 
 
 def account() -> r.Actor:
@@ -130,13 +130,13 @@ class Prepared:
 async def prepare(
     stack: AsyncExitStack, opening: Opening, folder: Path, view: View, settings: r.Settings, first_call: int = 1
 ) -> Prepared:
-    """Start the kernels and load the models' client, which goes on while the data is measured; ``stack`` closes them."""
+    """Start the kernels, which ``stack`` closes, and load the models' client; both go on while the data is measured."""
     policy = load_policy(settings.policy, allowed={settings.policy})
     cores = max(1, (os.cpu_count() or 1) // settings.workers)
     limits = settings.limits.model_copy(update={"cores": cores})
     pool = Pool(Kernels(folder / "kernels", view.root, view.links, limits), size=settings.workers)
     stack.push_async_callback(pool.close)
-    await pool.start()
+    await pool.start(importing=False)
     for note in view.notes:
         opening.tell(note)
     prepared = Prepared(view, pool, policy, settings, Redactor(known_secrets(os.environ)), first_call)

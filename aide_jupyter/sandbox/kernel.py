@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from pathlib import Path
 from typing import Self
 
@@ -60,13 +60,15 @@ class RestrictedKernel:
         return self.jail.kernel_id
 
     @classmethod
-    async def start(cls, spec: JailSpec, warm: Sequence[str] = (), proven: Callable[[], None] = lambda: None) -> Self:
+    async def start(
+        cls, spec: JailSpec, warm: Sequence[str] = (), proven: Callable[[], Awaitable[None]] | None = None
+    ) -> Self:
         """Launch a jail, connect to the kernel in it, and import the modules ``warm``.
 
         Parameters
         ----------
         proven
-            Called as soon as the jail has been proven to contain, before the imports, which take longer.
+            Awaited when the jail has been proven to contain, before the imports, which take longer.
 
         Raises
         ------
@@ -76,9 +78,10 @@ class RestrictedKernel:
             Where the kernel did not become ready. Its jail is dead then, and its folders are left to the caller.
         """
         jail = await launch(spec)
-        proven()
         wires: list[Wire] = []
         try:
+            if proven is not None:
+                await proven()
             async with asyncio.timeout(READY_SECONDS):
                 prefix, ports = jail.connection["ip"], jail.connection
                 wires.append(await Wire.connect(Path(f"{prefix}-{ports['shell_port']}"), "DEALER"))

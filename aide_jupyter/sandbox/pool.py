@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -46,8 +46,8 @@ class Kernels:
     warm: Sequence[str] = WARM
     backend: str = "firejail"
 
-    async def start(self, proven: Callable[[], None] = lambda: None) -> RestrictedKernel:
-        """A new kernel in a new workspace; ``proven`` is called as soon as its jail is proven to contain.
+    async def start(self, proven: Callable[[], Awaitable[None]] | None = None) -> RestrictedKernel:
+        """A new kernel in a new workspace; ``proven`` is awaited between the proof of its jail and its imports.
 
         Raises
         ------
@@ -92,6 +92,7 @@ class Pool:
         self._changed = asyncio.Condition()
         self._failure: Exception | None = None
         self._proven = False
+        self._may_import = asyncio.Event()
         self._deaths = 0
         self._closed = False
 
@@ -100,8 +101,17 @@ class Pool:
         """How many kernels are waiting for a program."""
         return len(self._ready)
 
-    async def start(self) -> None:
-        """Begin to start kernels, and do not wait for them."""
+    async def start(self, *, importing: bool = True) -> None:
+        """Begin to start kernels, and do not wait for them.
+
+        Parameters
+        ----------
+        importing
+            False: they wait with what they import until :meth:`prove` has returned, and leave the processors to what
+            must be ready before any program comes.
+        """
+        if importing:
+            self._may_import.set()
         self._fill()
 
     def expect(self, programs: int) -> None:
@@ -118,6 +128,7 @@ class Pool:
         AideError
             Where kernels do not become ready, or the pool is closed.
         """
+        self._may_import.set()
         async with self._changed:
             while True:
                 await self._wait_for_one()
@@ -127,9 +138,12 @@ class Pool:
                     return kernel
 
     async def prove(self) -> None:
-        """Wait until a jail has been proven to contain; its kernel may still be importing. Raises as acquire."""
-        async with self._changed:
-            await self._wait_for_one(or_for=lambda: self._proven)
+        """Wait until a jail has been proven to contain; its kernel has imports before it. Raises as acquire."""
+        try:
+            async with self._changed:
+                await self._wait_for_one(or_for=lambda: self._proven)
+        finally:
+            self._may_import.set()
 
     async def _wait_for_one(self, or_for: Callable[[], bool] = lambda: False) -> None:
         self._deaths = 0
@@ -173,12 +187,10 @@ class Pool:
             self._starting.add(task)
             task.add_done_callback(self._starting.discard)
 
-    def _note_proof(self) -> None:
-        if not self._proven:
-            self._proven = True
-            waking = asyncio.create_task(self._wake())
-            self._watching.add(waking)
-            waking.add_done_callback(self._watching.discard)
+    async def _note_proof(self) -> None:
+        self._proven = True
+        await self._wake()
+        await self._may_import.wait()
 
     async def _wake(self) -> None:
         async with self._changed:
