@@ -17,12 +17,13 @@ from .errors import AideError, BadRequest
 from .options import bytes_from_words
 
 REVIEW_MODES = ("every", "flagged", "auto")
+NOTHING_VERIFIED = 4
+"""The exit status of `verify` where it could not look; 2, as for other requests, would say that the run goes on."""
 
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command and return its exit status. The entry point of ``jupyter aide``."""
-    parser = _parser()
-    arguments = parser.parse_args(argv)
+    arguments = _parse(sys.argv[1:] if argv is None else argv)
     logging.basicConfig(
         level=logging.DEBUG if arguments.debug else logging.WARNING, format="%(levelname)s: %(message)s"
     )
@@ -46,6 +47,15 @@ def entry_point() -> None:
     status = main()
     gc.freeze()  # litellm leaves so many objects that collecting them at exit takes a second
     sys.exit(status)
+
+
+def _parse(argv: Sequence[str]) -> argparse.Namespace:
+    try:
+        return _parser().parse_args(argv)
+    except SystemExit as end:
+        if end.code == BadRequest.exit_code and list(argv[:1]) == ["verify"]:
+            raise SystemExit(NOTHING_VERIFIED) from None
+        raise
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -252,7 +262,11 @@ def _exec(arguments: argparse.Namespace) -> int:
 def _verify(arguments: argparse.Namespace) -> int:
     from .afterwards import check_run
 
-    verdict = check_run(arguments.path, arguments.key)
+    try:
+        verdict = check_run(arguments.path, arguments.key)
+    except BadRequest as error:
+        error.exit_code = NOTHING_VERIFIED
+        raise
     for line in verdict.lines:
         print(line)
     if arguments.json:

@@ -74,6 +74,16 @@ def test_a_run_that_is_not_known_is_said(aide: Aide) -> None:
         assert "nosuch" in done.err
 
 
+@pytest.mark.parametrize("arguments", [("nowhere",), ("data", "--key", "no-key"), (), ("data", "--kye", "a" * 32)])
+def test_that_nothing_was_verified_is_not_taken_for_a_run_that_goes_on(
+    aide: Aide, data: Path, arguments: tuple[str, ...]
+) -> None:
+    done = aide("verify", *arguments)
+    assert done.code == 4
+    assert "Traceback" not in done.err
+    assert "nothing at nowhere" in done.err or "not the fingerprint" in done.err or "usage:" in done.err
+
+
 PROGRAM = """
 from aide_jupyter import Experiment
 options = {options}
