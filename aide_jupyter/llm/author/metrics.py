@@ -33,6 +33,11 @@ class Metric:
         """Whether it compares numbers."""
         return self.need == "value"
 
+    @property
+    def negated(self) -> bool:
+        """Whether it is an error with its sign turned round, so that it is best at nought and better when higher."""
+        return self.expression.startswith("-")
+
 
 def _value(key: str, title: str, function: str, scoring: str, **more: bool) -> Metric:
     return Metric(key, title, "value", f"{function}({{y}}, {{p}})", (_SK + function,), scoring, **more)

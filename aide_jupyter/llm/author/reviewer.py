@@ -58,9 +58,9 @@ def _ended(brief: Brief, status: str) -> str:
 def _too_good(brief: Brief, value: float) -> str:
     """Why a score cannot be trusted; empty where it can. A perfect score nearly always means leakage."""
     metric = metrics.asked(str(brief.task.get("metric") or ""), brief.words)
-    minimize = brief.task.get("direction") == "minimize"
+    loss = brief.task.get("direction") == "minimize" or (metric is not None and metric.negated)
     bounded = metric is not None and not metric.minimize
-    if (minimize and abs(value) < _PERFECT_LOSS) or (not minimize and bounded and value > _PERFECT_GAIN):
+    if (loss and abs(value) < _PERFECT_LOSS) or (not loss and bounded and value > _PERFECT_GAIN):
         return f"The score of {value:g} is perfect, which nearly always means that the target leaks into the features."
     return ""
 

@@ -54,6 +54,12 @@ def test_a_perfect_accuracy_is_not_believed_but_a_good_one_is():
     assert review("Validation metric: 0.93", task=TASK) == (False, "It ran and scored 0.93.")
 
 
+def test_a_perfect_error_is_not_believed_with_its_sign_turned_round_either():
+    task = r.Task(goal="Predict y", metric="neg_rmse", direction="maximize", direction_source="test")
+    assert review("Validation metric: -0.0", task=task)[0]
+    assert review("Validation metric: -0.2", task=task) == (False, "It ran and scored -0.2.")
+
+
 def test_a_limit_is_named_in_a_review():
     assert "memory" in review("", "limit", limit="memory")[1]
 

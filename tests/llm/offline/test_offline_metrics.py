@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import pandas as pd
 import pytest
 import sklearn.metrics
 
@@ -107,3 +108,18 @@ def test_the_multiclass_forms_are_the_metrics_that_they_are_named_for() -> None:
 def test_no_form_of_a_metric_turns_its_direction_round(metric) -> None:
     for binary in (True, False):
         assert metrics.for_classes(metric, binary).minimize == metric.minimize
+
+
+@pytest.mark.parametrize(
+    ("name", "direction", "low", "high"),
+    [("average_precision", "maximize", 0.5, 1.0), ("brier", "minimize", 0.0, 0.6), ("neg_log_loss", "maximize", -1, 0)],
+)
+def test_a_program_for_three_classes_prints_the_metric_that_was_asked_for(lab_for, name, direction, low, high) -> None:
+    draw = np.random.default_rng(0)
+    frame = pd.DataFrame({"a": draw.normal(size=150), "b": draw.normal(size=150)})
+    frame["kind"] = pd.cut(frame["a"] + 0.3 * frame["b"], 3, labels=list("xyz")).astype(str)
+    lab = lab_for({"train.csv": frame}, goal="Predict kind.", target="kind", metric=name, direction=direction, folds=2)
+    ran = lab.attempt()
+    assert ran.metric is not None, ran.output
+    assert low < ran.metric < high
+    assert "it is scored by" not in ran.plan
