@@ -2,138 +2,240 @@
 
     python benchmarks/bookkeeping.py [--aideml PYTHON] [--candidates 1000]
 
-Ours is all that happens per candidate beside the model and the program: choosing, the assignment, the records (signed,
-on disk, anchored), the state, the notebook's cells and its file. aideml's is what it does per step for the same
-purpose: its search policy, its summary, and saving the run. Prints milliseconds around the 100th candidate and the
-last, and the ratios.
+The real engine, search, prompts, review, journal, index and notebook, with a model and programs that take no time. What
+is measured is all that happens between a program's end and the next program's start. The notebook is written three
+times for each candidate, at the author's call, the program and the reviewer's call, as in a run where each of these
+takes longer than the 2 s that lie between two writes. There it is written by a thread while they go on; here it counts.
+
+aideml's is its own step, with a model and programs that take no time either, and the saving that its
+``Experiment.run`` does after each. Both have the same made-up numbers, of which every sixth program has none.
+
+Prints medians of 20 candidates, in milliseconds, up to the 100th and the last, and the ratios.
 """
 
 from __future__ import annotations
 
 import argparse
 import asyncio
+import random
 import statistics
 import subprocess
 import tempfile
 import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from aide_jupyter import records as r
-from aide_jupyter.audit.blobs import Blobs
-from aide_jupyter.audit.journal import Journal, SigningKey
+from aide_jupyter.audit.chain import read_records
+from aide_jupyter.audit.journal import JOURNAL, Blobs, Journal, SigningKey
+from aide_jupyter.audit.redact import Redactor
 from aide_jupyter.audit.writer import NotebookWriter
+from aide_jupyter.engine import Engine
+from aide_jupyter.llm.replies import Program, Review
+from aide_jupyter.review.gate import Reviews
 from aide_jupyter.run_index import RunEntry, RunIndex
-from aide_jupyter.search.operators import assignment
+from aide_jupyter.sandbox.outcome import CellRun, Execution
 from aide_jupyter.search.policy import Default
+from aide_jupyter.steering import Parts
 
+WINDOW = 20
+RUN = "20261130t000000-0a0b0c0d"
 CODE = "import pandas as pd\nfrom sklearn.linear_model import Ridge\n" + "x = 1  # a line of a program\n" * 60
+PLAN = "a plan of a few sentences " * 8
+LEARNED = "what was learned " * 10
 AIDEML = """
-import sys, time, statistics, tempfile, random
-from pathlib import Path
-from types import SimpleNamespace
-import aide
-from aide.journal import Journal, Node
-from aide.utils.metric import MetricValue
-from aide.utils.config import save_run, prep_cfg, _load_cfg
-import os
-folder = tempfile.mkdtemp(); os.chdir(folder); os.mkdir("data"); open("data/a.csv", "w").write("a\\n1\\n")
+import os, random, statistics, sys, tempfile, time
+import aide, aide.agent
+from aide.interpreter import ExecutionResult
+from aide.utils.config import save_run
+total, window, code, plan, learned = int(sys.argv[1]), int(sys.argv[2]), *sys.argv[3:]
+os.chdir(tempfile.mkdtemp())
+os.mkdir("data")
+open("data/a.csv", "w").write("a\\n1\\n")
 experiment = aide.Experiment(data_dir="data", goal="g")
-agent, journal, cfg = experiment.agent, experiment.journal, experiment.cfg
-code, times, total = {code!r}, [], int(sys.argv[1])
-for number in range(total):
-    measure = number >= total - 10 or 90 <= number < 100
+number, times = 0, []
+def execute(program, reset):
+    return ExecutionResult(["Validation metric: 0.5\\n"], 1.0, None if number % 6 else "ValueError")
+def review(**prompt):
+    value = random.Random(number).random()
+    return {"is_bug": number % 6 == 0, "summary": learned, "metric": value, "lower_is_better": True}
+aide.agent.query = review
+experiment.agent.plan_and_code_query = lambda prompt: (plan, f"{code}# {number}\\n")
+for number in range(1, total + 1):
     began = time.perf_counter()
-    parent = agent.search_policy() if measure else None
-    if measure:
-        journal.generate_summary()
-    node = Node(plan="a plan of a few sentences " * 8, code=code, parent=journal.nodes[-1] if number > 5 else None)
-    node._term_out, node.exec_time, node.analysis = ["Validation metric: 0.5\\n"], 1.0, "what was learned " * 10
-    node.is_buggy, node.metric = False, MetricValue(1.0 / (number + 1), maximize=False)
-    journal.append(node)
-    if measure:
-        save_run(cfg, journal)
+    experiment.agent.step(exec_callback=execute)
+    if number > total - window or 100 - window < number <= 100:
+        save_run(experiment.cfg, experiment.journal)
         times.append(1000 * (time.perf_counter() - began))
-print(statistics.median(times[:10]), statistics.median(times[10:]))
+print(statistics.median(times[:window]), statistics.median(times[window:]))
 """
 
 
 class Books:
-    """A run whose model and programs take no time."""
+    """A run, and what stands for its models and kernels. It keeps the time that passes between two programs.
 
-    def __init__(self, folder: Path) -> None:
-        self.folder = folder
+    Attributes
+    ----------
+    between, writing
+        Milliseconds between the last program's end and this one's start, and how much of it was the notebook's
+        writing, by the number of the program; where that is measured.
+    """
+
+    kernel_id = "k"
+
+    def __init__(self, folder: Path, candidates: int) -> None:
         key = SigningKey.generate()
         opened = r.Opened(
             task=r.Task(goal="g", metric="rmse", direction="minimize", direction_source="test"),
             policy="default",
             seed=0,
             mode="auto",
-            budgets=r.Budgets(steps=100_000),
+            budgets=r.Budgets(steps=candidates, tokens=10**12, seconds=1e9),
             settings=r.Settings(),
             grants=r.Grants(),
             data=r.DataView(source="d", sha256="a" * 64, files=1, bytes=1, manifest=""),
             versions={},
             key=key.public,
         )
-        run = "20261130t000000-0a0b0c0d"
         index = RunIndex(folder / "index")
-        index.add(RunEntry(run=run, folder=folder))
-        self.journal = Journal.create(folder / "run", run, key, opened, r.SYSTEM)
-        self.blobs = Blobs(folder / "run")
-        self.writer = NotebookWriter(folder / "run" / "audit.ipynb", self.blobs)
-        index.anchor(run, self.journal.head.seq, self.journal.head.hash)
-        self.writer.note(next(iter(_first(self.journal))))
-        self.journal.on_append.append(lambda one: index.anchor(run, one.seq, one.hash))
+        index.add(RunEntry(run=RUN, folder=folder))
+        self.journal = Journal.create(folder / "run", RUN, key, opened, r.SYSTEM)
+        blobs = Blobs(folder / "run")
+        records = read_records(folder / "run" / JOURNAL)
+        self.writer = NotebookWriter(folder / "run" / "audit.ipynb", blobs, records)
+        index.anchor(RUN, self.journal.head.seq, self.journal.head.hash)
+        self.journal.on_append.append(lambda one: index.anchor(RUN, one.seq, one.hash))
         self.journal.on_append.append(self.writer.note)
-        self.policy = Default()
+        self.candidates, self.folder = candidates, folder / "run"
+        self.programs = self.calls = 0
+        self.between: dict[int, float] = {}
+        self.writing: dict[int, float] = {}
+        self._ended = self._wrote = 0.0
 
-    def candidate(self, number: int) -> None:
-        """One whole life."""
-        import random
-
-        journal = self.journal
-        choice = self.policy.choose(journal.state, random.Random(number))
-        name, sha = f"c{number:04d}", r.sha256_text(CODE)
-        tokens = r.Tokens(prompt=1000, completion=500)
-        journal.append(r.Chosen(candidate=name, parent=choice.parent, operator=choice.operator, draw=number))
-        assignment(journal.state, name, self.blobs.text)
-        for call, purpose in ((2 * number, "author"), (2 * number + 1, "review")):
-            for phase in ("reserved", "settled"):
-                spent = {"call": call, "phase": phase, "purpose": purpose, "model": "m", "tokens": tokens, "cost": 0.0}
-                journal.append(r.Spent.model_validate({**spent, "candidate": name}))
-        journal.append(r.Proposed(candidate=name, plan="a plan of a few sentences " * 8, code=journal.text(CODE)))
-        journal.append(
-            r.Decided(candidate=name, code=sha, decision="approve", mode="auto", purposes=("search",), data="a" * 64)
+    async def go(self) -> None:
+        """The whole run."""
+        parts = Parts(
+            folder=self.folder,
+            journal=self.journal,
+            trail=self.writer.trail,
+            policy=Default(),
+            gateway=self,  # type: ignore[arg-type]
+            pool=self,  # type: ignore[arg-type]
+            reviews=Reviews(),
+            redactor=Redactor({"SOME_KEY": "correct-horse-battery-staple"}),
         )
-        journal.append(r.Started(candidate=name, code=sha, kernel="k", limits=r.Limits()))
-        output = r.StreamOutput(name="stdout", text="Validation metric: 0.5\n")
-        claimed = r.Claimed(reply="ok", metric=1 / number, outputs=(output,))
-        journal.append(r.Finished(candidate=name, status="ok", observed=r.Observed(seconds=1), claimed=claimed))
-        journal.append(r.Graded(candidate=name, source="reported", value=1 / number))
-        journal.append(r.Reviewed(candidate=name, failed=False, summary="what was learned " * 10))
+        await Engine(parts, _no_finish).run()
 
+    def _measured(self) -> bool:
+        """Whether the time up to the next program counts; the write before the first such is not for it."""
+        return self.programs + 1 > self.candidates - WINDOW or 100 - WINDOW < self.programs + 1 <= 100
 
-def _first(journal: Journal) -> list[r.Record]:
-    from aide_jupyter.audit.chain import read_records
-
-    return list(read_records(journal.folder / "journal.jsonl"))
-
-
-async def ours(candidates: int) -> tuple[float, float]:
-    """Median milliseconds per candidate around the 100th and at the end, the notebook's file written each time."""
-    times = []
-    with tempfile.TemporaryDirectory() as name:
-        books = Books(Path(name))
-        for number in range(1, candidates + 1):
+    async def _write(self) -> None:
+        if self._measured():
             began = time.perf_counter()
-            books.candidate(number)
-            measured = number > candidates - 10 or 90 < number <= 100
-            if measured or number == candidates - 10:
-                await books.writer.flush_in_thread(force=True)
-            if measured:
-                times.append(1000 * (time.perf_counter() - began))
+            await self.writer.flush_in_thread(force=True)
+            self._wrote += 1000 * (time.perf_counter() - began)
+
+    # What the engine asks of a gateway.
+
+    async def author(self, choice: r.ModelChoice, messages: Any, *, candidate: str) -> Program:
+        """A program."""
+        await self._spend(candidate, "author")
+        return Program(PLAN, f"{CODE}# {self.programs + 1}\n")
+
+    async def review(self, choice: r.ModelChoice, messages: Any, *, candidate: str) -> Review:
+        """What was learned."""
+        await self._spend(candidate, "review")
+        return Review(self.programs % 6 == 0, LEARNED)
+
+    async def _spend(self, candidate: str, purpose: str) -> None:
+        self.calls += 1
+        spent = r.Spent(
+            call=self.calls,
+            phase="reserved",
+            purpose=purpose,
+            model="m",
+            tokens=r.Tokens(prompt=1000, completion=500),
+            cost=0.0,
+            candidate=candidate,
+        )
+        self.journal.append(spent)
+        await self._write()
+        self.journal.append(spent.model_copy(update={"phase": "settled"}))
+
+    # What the engine asks of a pool and a kernel.
+
+    def expect(self, programs: int) -> None:
+        """No kernel has to be ready."""
+
+    async def acquire(self) -> Books:
+        """The one kernel."""
+        return self
+
+    async def close(self) -> None:
+        """It goes on."""
+
+    async def run_cells(
+        self, cells: Sequence[str], limits: r.Limits, on_output: Any, on_text: Callable[[str], None], keep: Any
+    ) -> CellRun:
+        """A program that takes no time."""
+        await self._write()
+        counted = self._measured()
+        self.programs += 1
+        if counted:
+            self.between[self.programs] = 1000 * (time.perf_counter() - self._ended)
+            self.writing[self.programs] = self._wrote
+        text = f"Validation metric: {random.Random(self.programs).random()}\n"
+        outputs: list[Any] = [r.StreamOutput(name="stdout", text=text)]
+        if self.programs % 6 == 0:
+            outputs.append(r.ErrorOutput(name="ValueError", message="no", traceback="Traceback\nValueError: no\n"))
+        on_text(text)
+        execution = Execution("ok" if self.programs % 6 else "error", "k", Path("none"), 1.0, "ok", tuple(outputs))
+        self._wrote, self._ended = 0.0, time.perf_counter()
+        return CellRun(execution, [outputs])
+
+
+async def _no_finish(engine: Engine, why: str) -> None:
+    """The export and the report are made once."""
+
+
+@dataclass(frozen=True)
+class Cost:
+    """Median milliseconds per candidate, up to the 100th and up to the last."""
+
+    early: float
+    late: float
+
+    @classmethod
+    def of(cls, times: Sequence[float]) -> Cost:
+        """The cost of two windows."""
+        return cls(statistics.median(times[:WINDOW]), statistics.median(times[WINDOW:]))
+
+    def told(self, name: str) -> str:
+        """In a line."""
+        grew = self.late / self.early
+        return f"{name:<42}{self.early:8.1f} ms at 100 {self.late:8.1f} ms at the end, grew by {grew:.2f}"
+
+
+def ours(candidates: int) -> tuple[Cost, Cost]:
+    """What the books cost, with the writing of the notebook and without."""
+    with tempfile.TemporaryDirectory() as name:
+        books = Books(Path(name), candidates)
+        asyncio.run(books.go())
         books.journal.close()
-    return statistics.median(times[:10]), statistics.median(times[10:])
+    rest = [whole - books.writing[number] for number, whole in books.between.items()]
+    return Cost.of(list(books.between.values())), Cost.of(rest)
+
+
+def theirs(python: str, candidates: int) -> Cost:
+    """What aideml's books cost."""
+    given = [str(candidates), str(WINDOW), CODE, PLAN, LEARNED]
+    ran = subprocess.run([python, "-c", AIDEML, *given], capture_output=True, text=True, check=False)
+    if ran.returncode:
+        raise SystemExit(f"aideml failed:\n{ran.stderr[-2000:]}")
+    return Cost(*(float(word) for word in ran.stdout.split()[-2:]))
 
 
 def main() -> None:
@@ -142,13 +244,13 @@ def main() -> None:
     cli.add_argument("--aideml", metavar="PYTHON")
     cli.add_argument("--candidates", type=int, default=1000)
     options = cli.parse_args()
-    early, late = asyncio.run(ours(options.candidates))
-    print(f"aide-jupyter {early:8.1f} ms at 100, {late:8.1f} ms at {options.candidates}: grew by {late / early:.2f}")
+    whole, rest = ours(options.candidates)
+    print(whole.told("aide-jupyter"))
+    print(rest.told("  but for three writes of the notebook"))
     if options.aideml:
-        command = [options.aideml, "-c", AIDEML.format(code=CODE), str(options.candidates)]
-        said = subprocess.run(command, capture_output=True, text=True, check=True).stdout.split()
-        print(f"aideml       {float(said[-2]):8.1f} ms at 100, {float(said[-1]):8.1f} ms at {options.candidates}")
-        print(f"ratio at {options.candidates}: {late / float(said[-1]):.3f}")
+        aideml = theirs(options.aideml, options.candidates)
+        print(aideml.told("aideml"))
+        print(f"ratio at the end: {whole.late / aideml.late:.3f}, but for the notebook {rest.late / aideml.late:.3f}")
 
 
 if __name__ == "__main__":
