@@ -25,10 +25,6 @@ OWNERS: dict[OwnerWord, str] = {
     "elsewhere": "Another process (a terminal or another server) runs it. It can be paused and stopped here.",
     "nobody": "No process runs it.",
 }
-_UNDER_WAY = {
-    "chosen": "writing", "proposed": "in review", "waiting": "waits for a decision", "approved": "approved",
-    "running": "running", "rejected": "rejected", "edited": "replaced by an edit",
-}  # fmt: skip
 
 
 def line(text: str, source: str, limit: int = LINE) -> str:
@@ -66,15 +62,9 @@ def who(actor: r.Actor | None) -> str:
 
 def status(node: Candidate) -> str:
     """What has become of a candidate, in a few words."""
-    if node.error is not None:
-        return "no program"
-    if node.finished is None:
-        return _UNDER_WAY.get(node.stage, node.stage)
-    if node.finished.status != "ok":
-        limit = f" ({node.finished.observed.limit})" if node.finished.observed.limit else ""
-        return f"{node.finished.status}{limit}"
-    if node.grade is None:
-        return "ended, not graded yet"
+    words = w.become(node)
+    if words or node.grade is None:
+        return words
     if node.value is None:
         return "no number"
     return "a fault was found" if standing(node) == "failed" else SOURCES[source_of(node.grade)]
