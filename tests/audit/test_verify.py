@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
 from aide_jupyter import records as r
@@ -384,7 +384,7 @@ def shared_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return written(tmp_path_factory.mktemp("fuzz") / "run", whole())
 
 
-FUZZ = settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+FUZZ = settings(max_examples=120, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 
 
 @FUZZ
@@ -410,19 +410,97 @@ def test_whatever_the_notebook_holds_there_is_a_verdict(shared_folder: Path, dat
         assert verdict.code == 1, (place, before, after)
 
 
+def damaged(original: bytes, data: st.DataObject) -> bytes:
+    """A journal after one change of any kind, anywhere."""
+    lines = original.splitlines(keepends=True)
+    kind = data.draw(st.sampled_from(["byte", "insert", "remove", "cut", "delete", "swap", "repeat", "replace"]))
+    at = data.draw(st.integers(0, len(original) - 1))
+    line, other = (data.draw(st.integers(0, len(lines) - 1)) for _ in range(2))
+    if kind == "byte":
+        return original[:at] + bytes([data.draw(st.integers(0, 255))]) + original[at + 1 :]
+    if kind == "insert":
+        return original[:at] + data.draw(st.binary(min_size=1, max_size=3)) + original[at:]
+    if kind == "remove":
+        return original[:at] + original[at + data.draw(st.integers(1, 200)) :]
+    if kind == "cut":
+        return original[:at]
+    if kind == "delete":
+        del lines[line : line + data.draw(st.integers(1, 3))]
+    elif kind == "swap":
+        lines[line], lines[other] = lines[other], lines[line]
+    elif kind == "repeat":
+        lines.insert(other, lines[line])
+    else:
+        lines[line] = lines[other]
+    return b"".join(lines)
+
+
 @FUZZ
 @given(st.data())
-def test_any_byte_of_the_journal_that_changes_is_found(shared_folder: Path, data: st.DataObject) -> None:
+def test_any_single_damage_to_a_closed_journal_is_altered(shared_folder: Path, data: st.DataObject) -> None:
     path = shared_folder / "journal.jsonl"
     original = path.read_bytes()
-    at = data.draw(st.integers(0, len(original) - 1))
-    byte = data.draw(st.integers(0, 255).filter(lambda value: value != original[at]))
+    change = damaged(original, data)
+    assume(change != original)
     try:
-        path.write_bytes(original[:at] + bytes([byte]) + original[at + 1 :])
+        path.write_bytes(change)
         verdict = check(shared_folder)
     finally:
         path.write_bytes(original)
-    assert verdict.code == 1
+    assert verdict.code == 1, verdict.lines
+
+
+def rearranged(cells: list[dict[str, Any]], data: st.DataObject) -> list[dict[str, Any]]:
+    """The cells after a person has worked with them: moved any, copied any, added and changed their own."""
+    cells = data.draw(st.permutations(cells))
+    for number in range(data.draw(st.integers(0, 3))):
+        own = copy.deepcopy(data.draw(st.sampled_from(cells)))
+        if data.draw(st.booleans()):
+            own |= {"source": data.draw(st.text(max_size=9)), "metadata": data.draw(st.sampled_from([{}, {"a": 1}]))}
+        cells.insert(data.draw(st.integers(0, len(cells))), {**own, "id": f"own-{number}"})
+    for cell in cells:
+        if cell["cell_type"] == "code" and data.draw(st.booleans()):
+            cell["execution_count"] = data.draw(st.none() | st.integers(1, 99))
+        cell["metadata"]["tags"] = data.draw(st.lists(st.text(max_size=4), max_size=2))
+    return cells
+
+
+@FUZZ
+@given(st.data())
+def test_what_a_person_does_with_cells_is_no_change_and_one_change_to_the_agents_among_it_is(
+    shared_folder: Path, data: st.DataObject
+) -> None:
+    original = (shared_folder / "audit.ipynb").read_bytes()
+    value = json.loads(original)
+    value["cells"] = rearranged(value["cells"], data)
+    agents = [cell for cell in value["cells"] if cell["id"] in CELLS]
+    try:
+        verdict = check(save(shared_folder, value))
+        assert verdict.code == 0, verdict.lines
+        cell = data.draw(st.sampled_from(agents))
+        aide = cell["metadata"]["aide"]
+        change = data.draw(st.sampled_from(["delete", "double", "rename", "type", "source", "output", *sorted(aide)]))
+        if change == "delete":
+            value["cells"].remove(cell)
+        elif change == "double":
+            value["cells"].append({**cell, "source": "a second one under its id"})
+        elif change == "rename":
+            cell["id"] = "another"
+        elif change == "type":
+            kinds = {"code", "markdown", "raw"} - {cell["cell_type"]}
+            cell["cell_type"] = data.draw(st.sampled_from(sorted(kinds)))
+        elif change == "source":
+            source = "".join(cell["source"])
+            at = data.draw(st.integers(0, len(source)))
+            cell["source"] = source[:at] + data.draw(st.sampled_from([" ", "\n", "x", "\u200b"])) + source[at:]
+        elif change == "output":
+            cell.setdefault("outputs", []).append({"output_type": "stream", "name": "stdout", "text": ""})
+        else:
+            aide[change] = data.draw(JSON.filter(lambda other: json.dumps(other) != json.dumps(aide[change])))
+        verdict = check(save(shared_folder, value))
+    finally:
+        (shared_folder / "audit.ipynb").write_bytes(original)
+    assert verdict.code == 1, (change, verdict.lines)
 
 
 def test_verify_changes_nothing(folder: Path) -> None:
