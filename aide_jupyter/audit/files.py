@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import itertools
 import os
 import stat
 from pathlib import Path
@@ -38,6 +39,29 @@ def hold(stack: contextlib.ExitStack, path: Path | str, flags: int, folder: int 
     fd = os.open(path, flags | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600, dir_fd=folder)
     stack.callback(os.close, fd)
     return fd
+
+
+def keep_aside(folder: int, stem: str, data: bytes) -> str:
+    """Keep ``data`` durably as a new file, ``<stem>-1`` or with the next number that is free; returns its name.
+
+    Parameters
+    ----------
+    folder
+        A descriptor.
+    """
+    for number in itertools.count(1):
+        name = f"{stem}-{number}"
+        with contextlib.suppress(FileExistsError):
+            fd = os.open(
+                name, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600, dir_fd=folder
+            )
+            break
+    with os.fdopen(fd, "wb") as file:
+        file.write(data)
+        file.flush()
+        os.fsync(fd)
+    os.fsync(folder)
+    return name
 
 
 def sync_folder(folder: Path) -> None:

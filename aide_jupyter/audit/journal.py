@@ -35,16 +35,8 @@ from ..records import (
 )
 from ..state import RunState
 from .blobs import Blobs, BlobWriter
-from .chain import (
-    GENESIS,
-    JOURNAL,
-    Anchor,
-    ChainReport,
-    check_chain,
-    check_stream,
-    read_records,
-)
-from .files import hold, sync_folder
+from .chain import GENESIS, JOURNAL, Anchor, ChainReport, check_chain, check_stream, read_records
+from .files import hold, keep_aside, sync_folder
 from .keys import SigningKey
 from .lines import LINE_BYTES, Spelling, clean, plain
 
@@ -183,20 +175,7 @@ class Journal:
         stream.seek(self._bytes)
         torn = stream.read(size)
         try:
-            number = 1
-            while True:
-                name = f"journal.torn-{number}"
-                try:
-                    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
-                    aside = os.open(name, flags, 0o600, dir_fd=self._folder_fd)
-                    break
-                except FileExistsError:
-                    number += 1
-            with os.fdopen(aside, "wb") as file:
-                file.write(torn)
-                file.flush()
-                os.fsync(aside)
-            os.fsync(self._folder_fd)
+            name = keep_aside(self._folder_fd, "journal.torn", torn)
             os.ftruncate(self._fd, self._bytes)
             os.fsync(self._fd)
         except OSError as error:

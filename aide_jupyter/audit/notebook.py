@@ -8,7 +8,7 @@ person's edit, is a raw cell. Rendering one candidate costs the same however lon
 from __future__ import annotations
 
 import base64
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import Any, NotRequired, TypedDict
 
 from .. import __version__
@@ -86,17 +86,8 @@ def render_notebook(trail: Trail, blobs: Reader) -> dict[str, Any]:
     }
 
 
-def render_cells(trail: Trail, blobs: Reader, changed: Iterable[str] | None = None) -> dict[str, Cell]:
-    """The head cell and the cells of these candidates, by id.
-
-    Parameters
-    ----------
-    trail
-        The run.
-    blobs
-        Resolves long texts and pictures.
-    changed
-        The candidates to render; None means all, in the order of the notebook.
+def render_cells(trail: Trail, blobs: Reader) -> dict[str, Cell]:
+    """All the agent's cells by id, in the order of the notebook.
 
     Raises
     ------
@@ -104,7 +95,7 @@ def render_cells(trail: Trail, blobs: Reader, changed: Iterable[str] | None = No
         A blob is missing or not what its record names.
     """
     cells = [render_head(trail, blobs)]
-    for candidate in trail.state.proposed_order if changed is None else changed:
+    for candidate in trail.state.proposed_order:
         cells += render_candidate(trail, blobs, candidate)
     return {cell["id"]: cell for cell in cells}
 

@@ -8,7 +8,7 @@ jail does the containing.
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 BUILTINS = frozenset(
     {"eval", "exec", "compile", "__import__", "open", "input", "breakpoint", "getattr", "setattr", "delattr", "globals",
@@ -26,16 +26,16 @@ class Aliases:
 
     Parameters
     ----------
-    tree
-        The parsed program.
+    nodes
+        All the nodes of its syntax tree, those of a statement after those that it stands in.
     """
 
-    def __init__(self, tree: ast.Module) -> None:
+    def __init__(self, nodes: Iterable[ast.AST]) -> None:
         self._bound: dict[str, set[str]] = {}
         self.constants: dict[str, set[ast.expr]] = {}
         self.stars: set[str] = set()
         assigned: list[tuple[str, ast.expr]] = []
-        for node in ast.walk(tree):
+        for node in nodes:
             if isinstance(node, (ast.Import, ast.ImportFrom)):
                 self._import(node)
             else:

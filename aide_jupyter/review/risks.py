@@ -41,7 +41,7 @@ def flags(code: str) -> tuple[Flag, ...]:
     """
     try:
         tree = ast.parse(code)
-        found = [*_Reader(tree).read(tree), *suspicious(code)]
+        found = [*_Reader(tree).read(), *suspicious(code)]
     except SyntaxError as error:
         words = f"This is not Python ({error.msg}), so it fails without being run"
         return (Flag(rule=UNPARSABLE, line=error.lineno or 0, message=words),)
@@ -64,15 +64,17 @@ class _Reader:
     """Walks one program once."""
 
     def __init__(self, tree: ast.Module) -> None:
-        self.names = Aliases(tree)
-        self.found: list[Flag] = []
+        self.nodes: list[ast.AST] = [tree]
         self.parents: dict[ast.AST, ast.AST] = {}
-        for parent in ast.walk(tree):
-            for child in ast.iter_child_nodes(parent):
-                self.parents[child] = parent
+        for parent in self.nodes:
+            children = [one for one in ast.iter_child_nodes(parent) if not isinstance(one, ast.expr_context)]
+            self.parents.update(dict.fromkeys(children, parent))
+            self.nodes += children
+        self.names = Aliases(self.nodes)
+        self.found: list[Flag] = []
 
-    def read(self, tree: ast.Module) -> list[Flag]:
-        for node in ast.walk(tree):
+    def read(self) -> list[Flag]:
+        for node in self.nodes:
             if isinstance(node, (ast.Import, ast.ImportFrom)):
                 self._imports(node)
             elif isinstance(node, (ast.Name, ast.Attribute)):
