@@ -56,6 +56,7 @@ class Engine(Directed):
         self._finish = finish
         self._cells_of = cells_of
         self._fault: BaseException | None = None
+        self._slots = asyncio.Semaphore(self.opened.settings.workers)
         self._reviewing: set[asyncio.Task[None]] = set()
         self._ahead: tuple[str, asyncio.Task[Rerun]] | None = None
         self._unwanted: set[str] = set()
@@ -70,7 +71,12 @@ class Engine(Directed):
             be written. The run can be resumed once that is mended.
         """
         try:
-            await asyncio.gather(*(self._guarded(self._work()) for _ in range(self.opened.settings.workers)))
+            workers = self.opened.settings.workers
+            # Two workers or more do not wait for each other's results to write drafts, so as many further ones help:
+            # the next drafts are written while the first run.
+            helpers = workers if workers > 1 else 0
+            lives = [*(self._work() for _ in range(workers)), *(self._work(drafting=True) for _ in range(helpers))]
+            await asyncio.gather(*map(self._guarded, lives))
             await asyncio.gather(*self._reviewing)
             if self._fault is not None:
                 raise self._fault
@@ -79,11 +85,12 @@ class Engine(Directed):
         finally:
             await self._drop_what_ran_ahead()
 
-    async def _work(self) -> None:
-        """One worker: a candidate at a time."""
-        while (candidate := await self._next()) is not None:
+    async def _work(self, *, drafting: bool = False) -> None:
+        """One worker: a candidate at a time. One that is ``drafting`` begins nothing but the first drafts."""
+        while (candidate := await self._next(drafting=drafting)) is not None:
             await self.live(candidate)
-        self._run_ahead()
+        if not drafting:
+            self._run_ahead()
 
     async def _guarded(self, work: Awaitable[None]) -> None:
         """Await a part of the run's work. The first fault ends all of them, and the run can be resumed."""
@@ -121,7 +128,7 @@ class Engine(Directed):
             self._reviewing.add(review)
             review.add_done_callback(self._reviewing.discard)
 
-    async def _next(self) -> str | None:
+    async def _next(self, *, drafting: bool = False) -> str | None:
         """What to live through next: what was left unfinished, else a new candidate; None when nothing new starts.
 
         Nothing new starts while as many reviews as workers are out. So one worker alone goes step by step, as AIDE
@@ -136,17 +143,21 @@ class Engine(Directed):
                 continue
             if self.state.paused is not None and self._ending is None:
                 await self._wait_for_change()
-            elif self._unfinished:
+            elif self._unfinished and not drafting:
                 return self._unfinished.popleft()
             elif self._ending is not None or self._budget_is_spent():
                 return None
             else:
-                return self._choose()
+                return self._choose(drafting=drafting)
 
-    def _choose(self) -> str:
+    def _choose(self, *, drafting: bool) -> str | None:
+        if drafting and len(self.state.roots) >= self.opened.settings.drafts:
+            return None
         number = len(self.state.candidates) + 1
         draw = random.Random(f"{self.opened.seed}:{number}")  # noqa: S311  it must repeat, it protects nothing
         choice = self.parts.policy.choose(self.state, draw)
+        if drafting and choice.operator != "draft":
+            return None
         candidate = f"c{number:04d}"
         chosen = r.Chosen(candidate=candidate, parent=choice.parent, operator=choice.operator, draw=number)
         self.journal.append(chosen, r.Actor(kind="policy", name=self.parts.policy.name))
@@ -229,18 +240,19 @@ class Engine(Directed):
     async def execute(self, node: Candidate) -> None:
         """Run the approved bytes in a fresh restricted kernel."""
         code = self.blobs.text(node.code)
-        await self._wait_out_a_pause()
-        if self._ending is not None:
-            body = r.Finished(candidate=node.id, status="stopped", observed=r.Observed(seconds=0))
-        elif problem := check_program(code):
-            error = r.ErrorOutput(name="SyntaxError", message=self.recording.text(problem), traceback="")
-            seen = r.Observed(seconds=0)
-            body = r.Finished(candidate=node.id, status="error", observed=seen, claimed=r.Claimed(outputs=(error,)))
-        else:
-            metric = MetricReader()
-            ran = await self._run_cells(node, [code], "search", metric)
-            body = self.recording.finished(node.id, ran.execution, metric, "search")
-        self.journal.append(body)
+        async with self._slots:
+            await self._wait_out_a_pause()
+            if self._ending is not None:
+                body = r.Finished(candidate=node.id, status="stopped", observed=r.Observed(seconds=0))
+            elif problem := check_program(code):
+                error = r.ErrorOutput(name="SyntaxError", message=self.recording.text(problem), traceback="")
+                seen = r.Observed(seconds=0)
+                body = r.Finished(candidate=node.id, status="error", observed=seen, claimed=r.Claimed(outputs=(error,)))
+            else:
+                metric = MetricReader()
+                ran = await self._run_cells(node, [code], "search", metric)
+                body = self.recording.finished(node.id, ran.execution, metric, "search")
+            self.journal.append(body)
 
     def grade(self, node: Candidate) -> None:
         """Record the number: the last ``Validation metric:`` of a program that ended well."""
@@ -294,7 +306,8 @@ class Engine(Directed):
 
     async def _rerun(self, node: Candidate, cells: Sequence[str]) -> Rerun:
         metric = MetricReader()
-        ran = await self._run_cells(node, cells, "export", metric)
+        async with self._slots:
+            ran = await self._run_cells(node, cells, "export", metric)
         self.journal.append(self.recording.finished(node.id, ran.execution, metric, "export"))
         outputs = tuple(self.recording.outputs(one)[0] for one in ran.outputs)
         value = metric.value if ran.execution.status == "ok" else None

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import importlib
 import os
 import shutil
+import threading
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -12,6 +14,7 @@ from typing import Any
 from . import records as r
 from .audit.export import Rerun, export_notebook
 from .audit.report import report
+from .audit.split import split_program
 from .engine import Engine
 from .errors import AideError
 from .llm.prompts import report_messages
@@ -33,6 +36,12 @@ async def finish(engine: Engine, why: str) -> None:
     (engine.parts.folder / REPORT).write_text(text, encoding="utf-8")
 
 
+def export_cells(code: str) -> list[str]:
+    """The cells of an exported program; what writes them is loaded meanwhile, since it is wanted next."""
+    threading.Thread(target=_nbformat, name="aide-nbformat", daemon=True).start()
+    return split_program(code)
+
+
 async def write_best(engine: Engine, best: Candidate, path: Path | None = None) -> Path:
     """The best program as ``solution.py``, with its submission, and as a notebook; returns the notebook's path.
 
@@ -49,13 +58,7 @@ async def write_best(engine: Engine, best: Candidate, path: Path | None = None) 
     async def run_cells(cells: Sequence[str]) -> Rerun:
         return await engine.rerun(best, cells)
 
-    validator = asyncio.create_task(asyncio.to_thread(_validator))
-    try:
-        notebook = await export_notebook(
-            engine.parts.trail, engine.blobs, None if engine.killed else run_cells, best.id
-        )
-    finally:
-        await validator
+    notebook = await export_notebook(engine.parts.trail, engine.blobs, None if engine.killed else run_cells, best.id)
     target = path or folder / "solution.ipynb"
     await asyncio.to_thread(write_notebook, notebook, target)
     return target
@@ -63,17 +66,15 @@ async def write_best(engine: Engine, best: Candidate, path: Path | None = None) 
 
 def write_notebook(notebook: dict[str, Any], path: Path) -> None:
     """Validate and write a notebook, replacing the file at once. Raises OSError where it cannot."""
-    nbformat = _validator()
+    nbformat = _nbformat()
     draft = path.with_name(f".{path.name}.{os.getpid()}")
     nbformat.write(nbformat.from_dict(notebook), draft)
     draft.replace(path)
 
 
-def _validator() -> Any:
-    """nbformat, with its validator, which takes more than a second to import."""
-    import nbformat.validator
-
-    return nbformat
+def _nbformat() -> Any:
+    """The module. Its validator takes more than a second to import."""
+    return importlib.import_module("nbformat")
 
 
 async def _prose(engine: Engine) -> str | None:

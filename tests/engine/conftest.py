@@ -127,10 +127,16 @@ class House:
         self.journal: Journal
 
     def begin(
-        self, *, mode: r.ReviewMode = "auto", workers: int = 1, finish: Finish | None = None, **budgets: Any
+        self,
+        *,
+        mode: r.ReviewMode = "auto",
+        workers: int = 1,
+        drafts: int = 2,
+        finish: Finish | None = None,
+        **budgets: Any,
     ) -> Engine:
         budgets = {"steps": 4, **budgets}
-        settings = r.Settings(workers=workers, drafts=2, policy="aide", generate_report=False)
+        settings = r.Settings(workers=workers, drafts=drafts, policy="aide", generate_report=False)
         opened = r.Opened(
             task=r.Task(goal="g", metric="rmse", direction="minimize", direction_source="test"),
             policy="aide",

@@ -62,6 +62,39 @@ def test_a_worker_goes_on_while_its_review_is_out_until_as_many_as_workers_are(h
     assert len(house.kernels.ran) == 6
 
 
+def test_the_first_drafts_are_written_while_others_run_but_no_more_programs_run_than_workers(house: House) -> None:
+    async def story() -> None:
+        house.kernels.hold = asyncio.Event()
+        engine = house.begin(steps=8, workers=2, drafts=5)
+        run = asyncio.create_task(engine.run())
+        await settle()
+        assert house.model.authored == ["c0001", "c0002", "c0003", "c0004"]
+        assert house.kernels.running == 2
+        house.kernels.hold.set()
+        await run
+        operators = [node.operator for node in engine.state.candidates.values()]
+        assert operators == ["draft"] * 5 + ["improve"] * 3
+
+    asyncio.run(story())
+    assert len(house.kernels.ran) == 8
+
+
+def test_what_was_written_ahead_does_not_run_when_the_run_is_stopped(house: House) -> None:
+    async def story() -> None:
+        house.kernels.hold = asyncio.Event()
+        engine = house.begin(steps=8, workers=2, drafts=5)
+        run = asyncio.create_task(engine.run())
+        await settle()
+        engine.stop("a person asked for it")
+        house.kernels.hold.set()
+        await run
+        assert engine.state.closed is not None
+        assert all(node.done for node in engine.state.candidates.values())
+
+    asyncio.run(story())
+    assert len(house.kernels.ran) == 2
+
+
 def test_one_worker_alone_waits_for_each_review_before_the_next_step(house: House) -> None:
     async def story() -> None:
         engine = held(house, workers=1, steps=3)
