@@ -110,9 +110,20 @@ class NotebookWriter:
         return self._render(force) and self._done(self._attempt(force), force)
 
     async def flush_in_thread(self, *, force: bool = False) -> bool:
-        """As :meth:`flush`: renders here, and reads and writes the file off the event loop."""
+        """As :meth:`flush`: renders here, and reads and writes the file off the event loop.
+
+        A write cannot be broken off: where the caller is cancelled, this ends once the file is written.
+        """
         async with self._busy:
-            return self._render(force) and self._done(await asyncio.to_thread(self._attempt, force), force)
+            if not self._render(force):
+                return False
+            writing = asyncio.ensure_future(asyncio.to_thread(self._attempt, force))
+            try:
+                await asyncio.shield(writing)
+            finally:
+                await asyncio.wait([writing])
+                done = self._done(writing.result(), force)
+            return done
 
     def _render(self, force: bool) -> bool:
         """Bring the cells up, in the order of the notebook, where it is time to write. Says whether it is."""

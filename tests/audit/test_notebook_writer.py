@@ -7,6 +7,7 @@ import fcntl
 import importlib
 import json
 import os
+import threading
 from collections import Counter
 from pathlib import Path
 from typing import Any
@@ -16,6 +17,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from aide_jupyter.audit import notebookfile
 from aide_jupyter.audit.chain import Anchor
 from aide_jupyter.audit.merge import merge_cells
 from aide_jupyter.audit.notebook import render_cells, render_notebook
@@ -217,6 +219,38 @@ def test_records_may_come_while_a_thread_writes(path: Path) -> None:
         assert await writing
         assert writer.wait is not None
         await writer.flush_in_thread(force=True)
+
+    asyncio.run(run())
+    assert len(texts(path)) == 5
+
+
+def test_a_write_that_is_cancelled_ends_first_and_the_next_one_lacks_nothing(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    story = Story().candidate("c0001")
+    writer = NotebookWriter(path, story.blobs, iter(story.records))
+    at_work, go_on = threading.Event(), threading.Event()
+    replace = notebookfile.replace
+
+    def slow(*given: Any) -> Any:
+        at_work.set()
+        assert go_on.wait(60)
+        return replace(*given)
+
+    async def run() -> None:
+        writer.flush(force=True)
+        monkeypatch.setattr("aide_jupyter.audit.writer.replace", slow)
+        first = asyncio.create_task(writer.flush_in_thread(force=True))
+        await asyncio.to_thread(at_work.wait, 60)
+        first.cancel()
+        for record in story.candidate("c0002").records[writer.trail.head.seq + 1 :]:
+            writer.note(record)
+        second = asyncio.create_task(writer.flush_in_thread(force=True))
+        for _ in range(5):
+            await asyncio.sleep(0)
+        go_on.set()
+        assert await second
+        assert first.cancelled()
 
     asyncio.run(run())
     assert len(texts(path)) == 5
