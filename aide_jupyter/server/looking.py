@@ -133,8 +133,10 @@ class Looking:
         problems = []
         if live is not None and live.problem:
             problems.append(live.problem)
-        if live is not None and live.run is not None and live.run.writer.problem:
-            problems.append(f"The audit notebook could not be written: {live.run.writer.problem}.")
+        run = None if live is None else live.run
+        # While a page or a collaboration room writes the notebook, that the owner could not is as it should be.
+        if run is not None and run.writer.problem and run.may_write(run.writer.path):
+            problems.append(f"The audit notebook could not be written: {run.writer.problem}.")
         preparing = live.preparing if live is not None and live.working else ""
         return Around(entry, owner, self.places, self.caps.review_modes, preparing, tuple(problems))
 

@@ -66,7 +66,7 @@ def run_state(picture: Picture, around: Around, after: int = -1) -> m.RunState:
         modes=around.modes,
         metric=words.metric(state),
         direction=task.direction,
-        direction_words=f"{words.WAYS[task.direction]} ({words.line(task.direction_source, 'direction')})",
+        direction_words=words.direction(task),
         elapsed_seconds=round(elapsed, 3),
         ticking=ticking,
         meters=words.meters(state, elapsed),
@@ -83,14 +83,14 @@ def run_state(picture: Picture, around: Around, after: int = -1) -> m.RunState:
         limits_reached=tuple(_limit(one) for one in state.limited),
         problems=tuple(around.problems),
         events=tuple(
-            RunEvent(time=one.time, who=words.who(one.actor), shown=words.long(one.words, "event", 2000))
+            RunEvent(time=one.time, who=words.who(one.actor), shown=words.short(words.long(one.words, "event", 2000)))
             for one in trail.events
         ),
         folder=places.shown(entry.folder),
         notebook=places.relative(notebook_of(entry)),
         key=entry.key,
         created=entry.created,
-        closed_why="" if state.closed is None else words.line(state.closed.why, "reason", 2000),
+        closed_why="" if state.closed is None else words.short(words.line(state.closed.why, "reason", 2000)),
         report=_there(entry.folder / REPORT, places) if state.closed is not None else None,
         solution=_there(entry.folder / "best" / "solution.ipynb", places) if state.closed is not None else None,
     )

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 from .. import records as r
 from ..audit import words as w
 from ..audit.trail import Reader, standing
@@ -25,6 +27,9 @@ OWNERS: dict[OwnerWord, str] = {
     "elsewhere": "Another process (a terminal or another server) runs it. It can be paused and stopped here.",
     "nobody": "No process runs it.",
 }
+_ANONYMOUS = re.compile(r"\(([0-9a-f]{6})[0-9a-f]{26}\)")
+"""The user name that Jupyter's own identity provider draws for somebody who only has the token, as
+:func:`.handlers.person` writes it."""
 
 
 def line(text: str, source: str, limit: int = LINE) -> str:
@@ -50,11 +55,16 @@ def first_line(text: str, source: str) -> str:
     return line(next((row for row in text.split("\n") if row.strip()), ""), source)
 
 
+def short(text: str) -> str:
+    """A text with the ids of anonymous users cut short; the records have the whole of them."""
+    return _ANONYMOUS.sub(r"(\1…)", text)
+
+
 def who(actor: r.Actor | None) -> str:
     """An actor, as plain text."""
     if actor is None:
         return "unknown"
-    name = line(actor.name, "name", 200)
+    name = short(line(actor.name, "name", 200))
     if actor.kind == "agent":
         return f"{name} model {line(actor.model, 'model', 200)}" if actor.model else name
     return f"{name} (a rule)" if actor.kind == "policy" else name
@@ -99,11 +109,18 @@ def metric(state: RunState) -> str:
     return line(named, "metric") if named else "score"
 
 
+def direction(task: r.Task) -> str:
+    """Which way is better, and what says so. A page has fields where a command line has flags."""
+    source = line(task.direction_source, "direction")
+    asked = re.sub(r"named by --metric$|^--(min|max)imize\b", "as asked", source)
+    return f"{WAYS[task.direction]} ({asked})"
+
+
 def phase(state: RunState, now: ViewPhase, problem: str) -> str:
     """What a run is doing, in words."""
     count = len(state.waiting)
-    paused = "" if state.paused is None else line(state.paused.why, "reason")
-    closed = "" if state.closed is None else line(state.closed.why, "reason")
+    paused = "" if state.paused is None else short(line(state.paused.why, "reason"))
+    closed = "" if state.closed is None else short(line(state.closed.why, "reason"))
     said: dict[ViewPhase, str] = {
         "preparing": "Preparing",
         "failed": f"Could not begin: {problem}",

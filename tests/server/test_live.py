@@ -149,6 +149,25 @@ async def test_a_run_ends_well_while_a_page_has_the_notebook_and_the_file_follow
     page.close()
 
 
+async def test_that_a_page_writes_the_notebook_in_place_of_the_owner_is_no_problem(
+    client: Client, stage: Stage, jp_serverapp: Any
+) -> None:
+    run = await client.start(review="every", steps=1)
+    path = (await client.get("runs", run, "state"))["notebook"]
+    page = await client.live(run, A)
+    await page.say("open", path=path)
+    await page.hear("lease")
+    writer = service(jp_serverapp).live(run).run.writer
+    writer.problem = "another process is writing it"  # As where a write had begun when the page came.
+    assert (await client.get("runs", run, "state"))["problems"] == []
+    assert (await client.get("runs"))["runs"][0]["problem"] == ""
+    await page.say("close")
+    await until(lambda: not writer.problem)
+    writer.problem = "another process is writing it"
+    assert "another process" in (await client.get("runs", run, "state"))["problems"][0]
+    page.close()
+
+
 async def test_a_second_tab_shows_and_can_go_on(client: Client, stage: Stage) -> None:
     run = await client.start(review="every", steps=1)
     path = (await client.get("runs", run, "state"))["notebook"]
