@@ -40,6 +40,9 @@ class Model:
     def __init__(self, stage: Stage, **parts: Any) -> None:
         self._stage, self._parts, self._call = stage, parts, parts.get("first_call", 1)
 
+    def warm(self) -> None:
+        """Nothing to load."""
+
     async def check(self, choices: Any, budgets: r.Budgets) -> None:
         """Every model can be called."""
 
@@ -103,7 +106,7 @@ class Kernels:
     def __init__(self, stage: Stage) -> None:
         self._stage = stage
 
-    async def start(self) -> None:
+    async def start(self, *, importing: bool = True) -> None:
         """Nothing to start."""
 
     def expect(self, programs: int) -> None:
