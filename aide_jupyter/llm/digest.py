@@ -29,6 +29,14 @@ class _Detail:
     whole: bool = False
 
 
+@dataclass(frozen=True)
+class _Names:
+    """Columns by name alone: the most of one type, and whether the numbers of missing values are told."""
+
+    most: int = 10**9
+    gaps: bool = False
+
+
 _TARGET = _Detail(20, 5, whole=True)
 _DETAILS = (
     _Detail(6, 3, 400),
@@ -40,14 +48,19 @@ _DETAILS = (
     _Detail(1, ranges=False),
     _Detail(0, ranges=False),
 )
-_CUTS = (200, 100, 60, 30, 15, 8, 4, 2)
+_NAMES = (
+    _Names(gaps=True),
+    _Names(),
+    *(_Names(most) for most in (200, 100, 60, 30, 15, 8, 4, 2)),
+)
 
 
 def digest(preview: Mapping[str, Any], limit: int) -> dict[str, Any]:
     """The preview in short, with as much detail as ``limit`` characters of compact JSON allow.
 
-    The target is told in full. Columns are told one by one where there is room, else their names by type; where even
-    those do not fit, the first of each type, with how many more there are. A preview of another shape is left as it is.
+    The target is told in full. Columns are told one by one where there is room, else their names by type, first with
+    the numbers of missing values, then without; where even those do not fit, the first of each type, with how many more
+    there are. A preview of another shape is left as it is.
 
     Parameters
     ----------
@@ -61,31 +74,29 @@ def digest(preview: Mapping[str, Any], limit: int) -> dict[str, Any]:
         return dict(preview)
     details = () if preview.get("level") == "schema" else _DETAILS
     told: dict[str, Any] = {}
-    for detail, most in (*((one, 0) for one in details), *((None, one) for one in (10**9, *_CUTS))):
-        told = _told(preview, files, detail, most)
+    for detail in (*details, *_NAMES):
+        told = _told(preview, files, detail)
         if len(json.dumps(told, ensure_ascii=False, separators=(",", ":"))) <= limit:
             return told
     return told
 
 
-def _told(
-    preview: Mapping[str, Any], files: Sequence[Mapping[str, Any]], detail: _Detail | None, most: int
-) -> dict[str, Any]:
+def _told(preview: Mapping[str, Any], files: Sequence[Mapping[str, Any]], detail: _Detail | _Names) -> dict[str, Any]:
     target = preview.get("target")
     told: dict[str, Any] = {}
     first = next((one for one in files if one.get("columns")), None)
     found = None if first is None else next((one for one in first["columns"] if one.get("name") == target), None)
     if found is not None:
         told["target"] = {str(target): _column(found, _TARGET)}
-    told["files"] = [_file(one, detail, most, target if one is first else None) for one in files]
+    told["files"] = [_file(one, detail, target if one is first else None) for one in files]
     if preview.get("more_files"):
         told["more_files"] = preview["more_files"]
     if preview.get("notes"):
-        told["notes"] = list(preview["notes"])[: 4 if detail is None else 10]
+        told["notes"] = list(preview["notes"])[: 4 if isinstance(detail, _Names) else 10]
     return told
 
 
-def _file(file: Mapping[str, Any], detail: _Detail | None, most: int, target: object) -> dict[str, Any]:
+def _file(file: Mapping[str, Any], detail: _Detail | _Names, target: object) -> dict[str, Any]:
     path = str(file.get("path", ""))
     skipped = {"kind", "columns", "missing", "same_columns_as", "format", "bytes", "head"}
     told: dict[str, Any] = {
@@ -95,18 +106,22 @@ def _file(file: Mapping[str, Any], detail: _Detail | None, most: int, target: ob
         told["format"] = form
     if file.get("kind") not in ("table", "text") and file.get("bytes") is not None:
         told["bytes"] = file["bytes"]
-    if file.get("head") and detail is not None and detail.head:
+    if file.get("head") and isinstance(detail, _Detail) and detail.head:
         told["head"] = str(file["head"])[: detail.head]
     columns = [one for one in file.get("columns") or () if target is None or one.get("name") != target]
     if like := file.get("same_columns_as"):
         told["columns_as"] = like
         if file.get("missing"):
-            told["without"] = list(file["missing"])[: most or None]
+            told["without"] = list(file["missing"])[: detail.most if isinstance(detail, _Names) else None]
     if columns:
         if "submission" in path.lower() and len(columns) <= _FEW:
-            told["columns"] = [str(one.get("name", "")) for one in columns]
+            told["columns"] = [
+                str(one.get("name", "")) for one in sorted(columns, key=lambda one: not one.get("id_like"))
+            ]
+        elif isinstance(detail, _Names):
+            told["columns"] = _by_type(columns, detail)
         else:
-            told["columns"] = _by_type(columns, most) if detail is None else _one_by_one(columns, detail)
+            told["columns"] = _one_by_one(columns, detail)
     return told
 
 
@@ -117,16 +132,15 @@ def _one_by_one(columns: Sequence[Mapping[str, Any]], detail: _Detail) -> dict[s
     return named if len(named) == len(pairs) else pairs
 
 
-def _by_type(columns: Sequence[Mapping[str, Any]], most: int) -> dict[str, list[str]]:
-    """Names by type and by how many values there are, with the number of missing ones."""
+def _by_type(columns: Sequence[Mapping[str, Any]], detail: _Names) -> dict[str, list[str]]:
+    """Names by type and, where gaps are told, by how many values there are."""
     found: dict[str, list[str]] = {}
     for one in columns:
-        nulls = f" ({one['nulls']} null)" if one.get("nulls") else ""
-        found.setdefault(_kind(one), []).append(f"{one.get('name', '')}{nulls}")
-    if not most:
-        return found
+        gaps = f" ({one['nulls']} null)" if detail.gaps and one.get("nulls") else ""
+        kind = _kind(one) if detail.gaps else str(one.get("dtype", "other"))
+        found.setdefault(kind, []).append(f"{one.get('name', '')}{gaps}")
     return {
-        kind: names if len(names) <= most else [*names[:most], f"… and {len(names) - most} more"]
+        kind: names if len(names) <= detail.most else [*names[: detail.most], f"… and {len(names) - detail.most} more"]
         for kind, names in found.items()
     }
 

@@ -79,9 +79,9 @@ def data_json(user_text: str) -> dict[str, Any] | None:
 
 
 def assignment_json(user_text: str) -> dict[str, Any]:
-    """What is to be done: ``operator`` (draft, improve, debug, ensemble, review, report), ``candidate``, and for an
-    author ``step, steps, seed``, for a draft ``families_used`` and ``drafts_ahead`` where there are any, with a parent
-    ``parent, parent_score``."""
+    """What is to be done: ``operator`` (draft, improve, debug, ensemble, review, report), ``candidate``, for an author
+    ``step, steps, seed``, for a draft ``families_used`` and ``drafts_ahead`` where there are any, with a parent
+    ``parent, parent_score``. An author that is no program is told neither ``operator``, ``candidate`` nor ``seed``."""
     return _object(block(sections(user_text).get("Assignment", ""), "json"))
 
 

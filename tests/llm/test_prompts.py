@@ -104,7 +104,7 @@ def test_an_ensemble_is_given_the_solutions_to_combine_which_show_how_the_data_i
 
 
 def test_the_task_the_data_and_the_assignment_can_be_read_by_a_program() -> None:
-    text = user(improve(), data={"train.csv": {"rows": 3, "columns": ["a"]}})
+    text = user(improve(), data={"train.csv": {"rows": 3, "columns": ["a"]}}, data_chars=900)
     assert task_json(text) == {
         "goal": "Predict the sale price.",
         "metric": "rmse",
@@ -122,6 +122,10 @@ def test_the_task_the_data_and_the_assignment_can_be_read_by_a_program() -> None
         "parent": "c0001",
         "parent_score": 1.0,
     }
+
+
+def test_a_model_is_not_told_what_only_a_program_reads() -> None:
+    assert assignment_json(user(improve())) == {"step": 7, "steps": 20, "parent": "c0001", "parent_score": 1.0}
 
 
 def test_without_a_preview_there_is_no_data() -> None:
@@ -159,7 +163,7 @@ def test_hostile_text_stays_in_its_section() -> None:
     assert list(sections(text)) == [
         one for one in prompts.TITLES if one not in ("Solutions to combine", "Installed packages")
     ]
-    assert assignment_json(text)["operator"] == "debug"
+    assert assignment_json(text)["step"] == 7
     assert task_json(text)["direction"] == "minimize"
     assert len(blocks(sections(text)["Failed fixes"])) == 2
     assert not any(char in text for char in "\x1b\u202e")
@@ -176,7 +180,7 @@ def test_whatever_the_texts_hold_the_message_can_be_taken_apart(
 ) -> None:
     text = user(improve(parent=attempt(1, code=code, output=output)), TASK.model_copy(update={"goal": goal}), data=data)
     found = sections(text)
-    assert assignment_json(text)["operator"] == "improve"
+    assert assignment_json(text)["step"] == 7
     assert task_json(text)["target"] == "SalePrice"
     assert isinstance(data_json(text), dict)
     assert block(found["Previous solution"], "python") is not None
