@@ -7,7 +7,7 @@ now*: what runs is killed first. *Leave*: a pause that also ends this process's 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Coroutine
+from collections.abc import Awaitable, Callable, Coroutine
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypeVar
@@ -16,6 +16,7 @@ from . import records as r
 from .audit.journal import Journal
 from .audit.redact import Redactor
 from .audit.trail import Trail
+from .errors import ModelUnusable
 from .llm.gateway import Gateway
 from .recording import Recording
 from .review.gate import Reviews, needs_person
@@ -69,6 +70,7 @@ class Steered:
         self.journal = parts.journal
         self.recording = Recording(parts.journal, parts.redactor)
         self.killed = False
+        self.fault: BaseException | None = None
         self._ending: str | None = None
         self._leaving = False
         self._kernels: dict[str, RestrictedKernel] = {}
@@ -127,6 +129,20 @@ class Steered:
         for candidate, asked in tuple(self.state.waiting.items()):
             if needs_person(self.state, self.state.candidates[candidate], asked.flags, mode) is None:
                 self.parts.reviews.release(candidate, r.Actor(kind="policy", name=f"review mode {mode}"))
+
+    async def guarded(self, work: Awaitable[None]) -> None:
+        """Await a part of the run's work. The first fault ends all of them, and the run can be resumed."""
+        try:
+            await work
+        except Leaving:
+            """The candidate stays as far as it has come."""
+        except Exception as fault:
+            self.fault = self.fault or fault
+            self._leaving = True
+            self.parts.reviews.leave()
+            if isinstance(fault, ModelUnusable):
+                self.pause(fault.message, r.SYSTEM)
+            self._kill_programs()
 
     def _notify(self) -> None:
         """Wake every worker that waits out a pause."""
