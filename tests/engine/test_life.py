@@ -378,10 +378,11 @@ def _records(folder: Path) -> list[r.Record]:
     return list(read_records(folder / "journal.jsonl"))
 
 
+@pytest.mark.parametrize("drafts", [2, 4])
 def test_killed_after_any_record_a_run_is_finished_by_the_next_owner_and_no_program_runs_twice(
-    house: House, tmp_path: Path
+    house: House, tmp_path: Path, drafts: int
 ) -> None:
-    asyncio.run(house.begin(steps=4, workers=2).run())
+    asyncio.run(house.begin(steps=4, workers=2, drafts=drafts).run())
     house.journal.close()
     records = _records(house.folder)
     lines = (house.folder / "journal.jsonl").read_bytes().splitlines(keepends=True)
