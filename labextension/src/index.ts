@@ -130,7 +130,8 @@ const panel: JupyterFrontEndPlugin<void> = {
       tell,
       attend: (candidate, answer) => {
         wish.current = { candidate, answer };
-        attention.emit({ candidate, answer });
+        // In the next frame the command palette gives the focus back to what had it before; the card is to have it.
+        window.requestAnimationFrame(() => window.setTimeout(() => attention.emit({ candidate, answer }), 0));
       },
       notebookRun,
       showVerdict: verdict =>
@@ -146,9 +147,14 @@ const panel: JupyterFrontEndPlugin<void> = {
         palette.addItem({ command, category });
       }
     }
-    const refresh = () => app.commands.notifyCommandChanged();
+    const refresh = () => Object.values(CommandIDs).forEach(id => app.commands.notifyCommandChanged(id));
     aide.changed.connect(refresh);
-    notebooks?.currentChanged.connect(refresh);
+    labShell?.currentChanged.connect(refresh);
+    notebooks?.currentChanged.connect((_, notebook) => {
+      refresh();
+      // Which run's it is is known once its content is there.
+      void notebook?.context.ready.then(refresh);
+    });
 
     void registry?.load(panel.id).then(loaded => {
       const read = () => {
