@@ -64,37 +64,65 @@ def test_it_grows_around_what_a_person_does(lab: Lab, page: Page) -> None:
     assert verified["verdict"] == "not closed", verified
 
 
-def test_what_a_person_reads_stays_in_its_place(lab: Lab, page: Page) -> None:
-    run = lab.run()
+RENDERED = """
+return panel.content.widgets.every(cell => cell.isAttached && !cell.isPlaceholder()
+        && (cell.model.type !== 'markdown' || cell.node.querySelector('.jp-RenderedMarkdown')?.offsetHeight > 0))
+    && document.querySelectorAll('.jp-AideCell .jp-Aide-card').length === argument;
+"""
+"""Whether JupyterLab has rendered every cell, which it does one after the other when it has time, and every card is
+there."""
+PLACE = """
+return panel.content.widgets.find(cell => cell.model.id === 'tall').node.getBoundingClientRect().top
+    - panel.content.outerNode.getBoundingClientRect().top;
+"""
+
+
+def place(notebook: Notebook, cards: int) -> float:
+    """Where the tall cell of :func:`reading` is in its notebook, once nothing above it is still to be rendered."""
+    seen: list[float] = []
+
+    def at_rest() -> bool:
+        seen.append(notebook.evaluate(PLACE))
+        return bool(notebook.evaluate(RENDERED, cards)) and len(seen) > 10 and len(set(seen[-10:])) == 1
+
+    until(at_rest)
+    return seen[-1]
+
+
+def reading(lab: Lab, page: Page, run: str) -> tuple[Notebook, float]:
+    """A person in the middle of a tall cell of their own, below a program that waits; and where that cell is."""
     lab.waiting(run)
     open_lab(page, lab)
     notebook = Notebook(page, lab, run).open()
     notebook.wait_for_cell("c0001-code")
     notebook.add_cell("tall", "\n".join(f"# line {number}" for number in range(120)))
+    place(notebook, 1)
     notebook.evaluate("return panel.content.scrollToItem(argument);", len(notebook.ids()) - 1)
     page.locator(".jp-Cell", has_text="# line 0").wait_for()
     notebook.evaluate("panel.content.outerNode.scrollTop += 400;")
-    where = (
-        "return panel.content.widgets.find(w => w.model.id === 'tall').node.getBoundingClientRect().top"
-        " - panel.content.outerNode.getBoundingClientRect().top;"
-    )
-    seen: list[float] = []
+    return notebook, place(notebook, 1)
 
-    def at_rest() -> bool:
-        """The same in ten looks: cells are rendered one after the other."""
-        seen.append(notebook.evaluate(where))
-        return len(seen) > 10 and len(set(seen[-10:])) == 1
 
-    until(at_rest)
-    before = seen[-1]
-
+def test_what_a_person_reads_stays_in_its_place(lab: Lab, page: Page) -> None:
+    run = lab.run()
+    notebook, before = reading(lab, page, run)
     first = lab.propose(run, QUICK)
     notebook.wait_for_cell(f"{first}-code")
     lab.ended(run, first)
+    # The next one waits, with a card of its own.
+    notebook.wait_for_cell("c0003-code")
+    assert abs(place(notebook, 1) - before) < 40
 
-    seen.clear()
-    until(at_rest)
-    assert abs(seen[-1] - before) < 40
+
+def test_a_card_that_goes_leaves_what_a_person_reads_in_its_place(lab: Lab, page: Page) -> None:
+    run = lab.run()
+    notebook, before = reading(lab, page, run)
+    page.route(f"**/aide-jupyter/runs/{run}/cells*", lambda route: route.abort())
+    # As when the person has scrolled: nothing is still being put right for what came before.
+    notebook.evaluate("panel.content.outerNode.dispatchEvent(new Event('wheel'));")
+    lab.decide(run, lab.waiting(run), "reject", reason="The card goes before the cell is changed.")
+    expect(notebook.card("c0001")).to_have_count(0)
+    assert abs(place(notebook, 0) - before) < 40
 
 
 def test_running_output_is_shown_and_not_saved(lab: Lab, page: Page) -> None:

@@ -33,7 +33,7 @@ export class AuditNotebook implements IDisposable {
     const page: IPage = {
       stat: path => contents.get(path, { content: false, hash: true }),
       editing: () => this.editing(),
-      still: change => still(panel, id => id.startsWith(`${this.run.run.slice(-8)}-`), change),
+      still: change => this.still(change),
       anew: change => anew(panel, change)
     };
     this.writer = new NotebookWriter(this.run, panel.context, page);
@@ -122,18 +122,32 @@ export class AuditNotebook implements IDisposable {
         }
       }
     }
-    for (const [candidate, { cell, widget }] of this._cells) {
-      if (!wanted.has(candidate) || cell.isDisposed || widget.isDisposed) {
-        widget.dispose();
-        this._cells.delete(candidate);
+    const apply = () => {
+      for (const [candidate, { cell, widget }] of this._cells) {
+        if (!wanted.has(candidate) || cell.isDisposed || widget.isDisposed) {
+          widget.dispose();
+          this._cells.delete(candidate);
+        }
       }
-    }
-    for (const candidate of wanted) {
-      if (!this._cells.has(candidate)) {
-        this.attach(candidate);
+      for (const candidate of wanted) {
+        if (!this._cells.has(candidate)) {
+          this.attach(candidate);
+        }
+        this._cells.get(candidate)?.widget.update();
       }
-      this._cells.get(candidate)?.widget.update();
+    };
+    const shown = [...wanted].map(candidate => `${candidate} ${this._reviews.has(candidate)}`).join();
+    if (shown === this._shown) {
+      apply();
+    } else {
+      // A card that comes or goes above what a person reads would move it by the card's height.
+      this._shown = shown;
+      this.still(apply);
     }
+  }
+
+  private still<T>(change: () => T): T {
+    return still(this.panel, id => id.startsWith(`${this.run.run.slice(-8)}-`), change);
   }
 
   private updateReviews(): void {
@@ -236,6 +250,8 @@ export class AuditNotebook implements IDisposable {
   private readonly _banner: BannerWidget;
   private readonly _reviews = new Map<string, CellReview>();
   private readonly _cells = new Map<string, { cell: Cell; widget: CellWidget }>();
+  /** What stands in the cells: candidates, and whether it is their review. */
+  private _shown = '';
   private _timer = 0;
   private _disposed = false;
 }
