@@ -41,7 +41,7 @@ for (const model of Object.values($defs)) {
 }
 const text = await compile({ $defs, title: 'Unused' }, 'Unused', {
   additionalProperties: false,
-  bannerComment: '/* Generated from aide_jupyter/server/models.py by `npm run types`. Change it there. */',
+  bannerComment: '/* Generated from aide_jupyter/server/models by `npm run types`. Change it there. */',
   format: true,
   ignoreMinAndMaxItems: true,
   style: { singleQuote: true, trailingComma: 'none', arrowParens: 'avoid', printWidth: 120 },

@@ -1,4 +1,4 @@
-/* Generated from aide_jupyter/server/models.py by `npm run types`. Change it there. */
+/* Generated from aide_jupyter/server/models by `npm run types`. Change it there. */
 
 export type JsonValue = unknown;
 export type ControlRequest = Simple | Hint | SwitchMode | Branch | Propose;
