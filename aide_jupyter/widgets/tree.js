@@ -52,31 +52,33 @@ const STYLE = `
   color: var(--jp-ui-font-color1, currentColor); }
 .aide-Tree-empty { padding: 8px; color: var(--jp-ui-font-color2, currentColor); }
 .aide-Tree-row { position: absolute; left: 0; right: 0; height: ${ROW}px; box-sizing: border-box; display: flex;
-  align-items: center; gap: 6px; padding-right: 8px; white-space: nowrap; overflow: hidden; cursor: default; }
+  align-items: center; gap: 5px; padding-right: 8px; white-space: nowrap; overflow: hidden; cursor: default; }
 .aide-Tree-row:hover { background: var(--jp-layout-color2, rgba(128, 128, 128, .12)); }
 .aide-Tree-row[aria-selected="true"] { background: var(--jp-layout-color3, rgba(128, 128, 128, .25));
   box-shadow: inset 3px 0 0 var(--jp-brand-color1, Highlight); }
 .aide-Tree-row:focus-visible { outline: 2px solid var(--jp-focus-outline-color, var(--jp-brand-color1, Highlight));
   outline-offset: -2px; }
-.aide-Tree-twist { flex: 0 0 16px; text-align: center; cursor: pointer; }
-.aide-Tree-mark { flex: 0 0 16px; text-align: center; font-weight: 600; }
+.aide-Tree-twist { flex: 0 0 13px; text-align: center; cursor: pointer; }
+.aide-Tree-mark { flex: 0 0 15px; text-align: center; font-weight: 600; }
 .aide-Tree-row[data-standing="good"] .aide-Tree-mark { color: var(--jp-success-color1, inherit); }
 .aide-Tree-row[data-standing="failed"] .aide-Tree-mark,
 .aide-Tree-row[data-standing="no program"] .aide-Tree-mark { color: var(--jp-error-color1, inherit); }
 .aide-Tree-row[data-standing="waiting"] .aide-Tree-mark { color: var(--jp-warn-color0, inherit); }
-.aide-Tree-name, .aide-Tree-best, .aide-Tree-badge { flex: none; }
-.aide-Tree-name, .aide-Tree-value { font-variant-numeric: tabular-nums; }
+.aide-Tree-best, .aide-Tree-badge { flex: none; }
 .aide-Tree-badge { padding: 0 5px; border: 1px solid currentColor; border-radius: 8px;
   font-size: var(--jp-ui-font-size0, 11px); }
 .aide-Tree-best:empty, .aide-Tree-badge:empty, .aide-Tree-value:empty { display: none; }
-.aide-Tree-value, .aide-Tree-status, .aide-Tree-plan { min-width: 0; overflow: hidden; text-overflow: ellipsis; }
+.aide-Tree-name, .aide-Tree-value, .aide-Tree-status, .aide-Tree-plan { min-width: 0; overflow: hidden;
+  text-overflow: ellipsis; }
+.aide-Tree-name, .aide-Tree-value { font-variant-numeric: tabular-nums; }
 .aide-Tree-value { flex: 0 1 auto; font-weight: 600; }
+.aide-Tree-name { flex: 0 10000 auto; min-width: 5ch; text-overflow: clip; }
 .aide-Tree-status, .aide-Tree-plan { color: var(--jp-ui-font-color2, inherit); }
-.aide-Tree-status { flex: 0 1000 auto; }
+.aide-Tree-status { flex: 0 100000000 auto; }
 .aide-Tree-plan { flex: 1 1 0; }
 `;
 
-/** The parts of a row, in order. Where there is little room the last ones are cut off, and the number only then. */
+/** The parts of a row, in order. Where there is little room the plan goes first, then the status, then the operator. */
 const PARTS = ['twist', 'mark', 'name', 'best', 'value', 'badge', 'status', 'plan'];
 
 /** A row's element with what was last put into it, so that nothing is written twice. */

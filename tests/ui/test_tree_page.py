@@ -89,3 +89,23 @@ def test_rows_are_as_high_as_they_are_placed(blank: Page) -> None:
     heights = blank.evaluate("() => [...document.querySelectorAll('[role=treeitem]')].map(row => row.offsetHeight)")
     assert set(heights) == {28}
     assert blank.evaluate("() => document.querySelector('[role=tree]').clientHeight") <= 420
+
+
+def test_a_narrow_tree_shows_which_is_the_best_and_where_its_number_comes_from(blank: Page) -> None:
+    blank.evaluate(SETUP, [TREE.read_text(), 3])
+    blank.evaluate(
+        """() => { const {el, values, show} = window.tree; el.style.width = '300px';
+            show(values.state.nodes.map((node, place) => ({...node, best: place === 2, operator: 'ensemble',
+                parent: place ? values.state.nodes[place - 1].id : null, value_text: '0.0837658', source: 'reported',
+                status_words: 'reported by the program itself'}))); }"""
+    )
+    row = blank.locator(".aide-Tree-row[data-candidate=c0003]")
+    star, value = row.locator(".aide-Tree-best"), row.locator(".aide-Tree-value")
+    assert (star.text_content(), value.text_content()) == ("★", "0.0837658 reported")
+    edge = "one => one.getBoundingClientRect().right"
+    assert star.evaluate(edge) < value.evaluate(edge) <= row.evaluate(edge)
+    assert value.evaluate("one => one.scrollWidth <= one.clientWidth")
+    assert row.locator(".aide-Tree-name").evaluate("one => one.clientWidth") >= 40
+    assert row.get_attribute("aria-label") == (
+        "c0003 ensemble, reported by the program itself, 0.0837658 reported, best, Fit a ridge <b>once</b> more."
+    )
