@@ -11,10 +11,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Locator, Page, expect
 
 from .lab import Lab, cell_id, until
 from .pages import Notebook, execute, open_lab
+from .panel import Panel
 
 
 class Listener:
@@ -132,6 +133,123 @@ def test_nothing_that_a_program_displays_runs_or_is_fetched(
     assert cell.locator("iframe, svg[onload], [data-commandlinker-command]").count() == 0
     assert ran(page) == []
     assert (requests, listener.asked) == ([], [])
+
+
+LINKS = """\
+<a href="#" data-commandlinker-command="{command}" data-commandlinker-args='{arguments}'>press {command}</a>
+<button data-commandlinker-command="{command}">press {command}</button>
+[press {command}](command:{command}) [press {command}](#){{data-commandlinker-command="{command}"}}
+"""
+"""A link and a button that name a command, as HTML and as Markdown."""
+LONG = 120_000
+"""Milliseconds that something may take on a busy machine."""
+COMMANDS = ("aide:approve-candidate", "aide:stop-run-now", "aide:pause-run", "notebook:run-all-cells")
+
+
+def test_a_link_to_a_command_in_a_plan_or_an_output_does_nothing_when_it_is_pressed(lab: Lab, page: Page) -> None:
+    run = lab.run()
+    waits = lab.waiting(run)
+    arguments = json.dumps({"run": run, "candidate": "c0003", "decision": "approve"})
+    links = "".join(LINKS.format(command=command, arguments=arguments) for command in COMMANDS)
+    code = (
+        "from IPython.display import HTML, Markdown, display\n"
+        f"links = {links!r}\nprint(links)\ndisplay(HTML(links), Markdown(links))\n"
+        "display({'text/markdown': links, 'text/html': links, 'text/plain': links}, raw=True)\n"
+        "print('Validation metric: 0.5')\n"
+    )
+    program = str(lab.control(run, verb="propose", plan=links, code=code)["candidate"])
+    lab.decide(run, waits, "reject", reason=links)
+    lab.ended(run, program)
+    next_one = lab.waiting(run)
+    before = lab.state(run)["seq"]
+
+    open_lab(page, lab)
+    notebook = Notebook(page, lab, run).open()
+    page.evaluate(
+        "() => { window.executed = [];"
+        " window.jupyterapp.commands.commandExecuted.connect((_, { id }) => window.executed.push(id)); }"
+    )
+    written: list[str] = []
+    page.on(
+        "request", lambda one: written.append(one.url) if one.method != "GET" and "/aide-jupyter/" in one.url else None
+    )
+
+    def press(place: Locator, least: int) -> None:
+        """Press each place of a text that names a command, in the middle of the name, as a person would."""
+        for command in COMMANDS:
+            boxes = place.evaluate(
+                """(place, text) => {
+                    const walker = document.createTreeWalker(place, NodeFilter.SHOW_TEXT), found = [];
+                    for (let node = walker.nextNode(); node; node = walker.nextNode()) {
+                        for (let at = node.data.indexOf(text); at !== -1; at = node.data.indexOf(text, at + 1)) {
+                            found.push([node, at]);
+                        }
+                    }
+                    return found.map(([node, at]) => {
+                        const range = document.createRange();
+                        range.setStart(node, at);
+                        range.setEnd(node, at + text.length);
+                        const element = node.parentElement;
+                        element.dispatchEvent(new MouseEvent('click', { bubbles: true, cancelable: true }));
+                        return element.closest('a, button, [data-commandlinker-command]') === null;
+                    });
+                }""",
+                f"press {command}",
+            )
+            assert len(boxes) >= least
+            assert all(boxes), "it became a link or a button"
+
+    code_id = cell_id(run, f"{program}-code")
+    notebook.wait_for(f"(cells.find(c => c.getId() === '{code_id}')?.outputs ?? []).length > 0", LONG)
+    for name in (f"{program}-plan", f"{waits['candidate']}-plan"):
+        cell = notebook.cell(name)
+        expect(cell.locator(".jp-MarkdownOutput")).to_contain_text("press aide:approve-candidate")
+        press(cell, 1)
+    cell = notebook.cell(f"{program}-code")
+    expect(cell.locator(".jp-OutputArea")).to_contain_text("press aide:approve-candidate")
+    press(cell.locator(".jp-OutputArea"), 4)
+    cell.locator(".jp-OutputArea").get_by_text("press aide:approve-candidate").first.click()
+
+    panel = Panel(page).show()
+    panel.button("Runs").click()
+    panel.element.locator(f"[data-run='{run}']").click()
+    pane = panel.select(program)
+    for tab in ("Plan", "Output", "Record"):
+        pane.get_by_role("tab", name=tab).click()
+        press(pane, 0)
+    assert [one for one in page.evaluate("() => window.executed") if one in COMMANDS] == []
+    assert written == []
+    assert lab.state(run)["waiting"] == [next_one["candidate"]]
+    assert lab.state(run)["seq"] == before
+    expect(page.locator(".jp-Dialog")).to_have_count(0)
+
+
+def test_a_link_to_a_command_that_a_page_does_follow_decides_nothing(lab: Lab, page: Page) -> None:
+    """In a cell of the person's own, JupyterLab may follow it, after a question. Then it leads to the card."""
+    run = lab.run()
+    waits = lab.waiting(run)
+    open_lab(page, lab)
+    panel = Panel(page).show()
+    panel.button("Runs").click()
+    panel.element.locator(f"[data-run='{run}']").click()
+    card = panel.wait_for_card(waits["candidate"])
+    arguments = {"run": run, "candidate": waits["candidate"], "nonce": waits["nonce"], "decision": "approve"}
+    page.evaluate(
+        """args => {
+            const link = document.createElement('a');
+            Object.assign(link, { id: 'followed', href: '#', textContent: 'press' });
+            link.dataset.commandlinkerCommand = 'aide:approve-candidate';
+            link.dataset.commandlinkerArgs = JSON.stringify(args);
+            link.style.cssText = 'position: fixed; top: 0; left: 50%; z-index: 1000000';
+            document.body.append(link);
+        }""",
+        arguments,
+    )
+    page.locator("#followed").click()
+    page.locator(".jp-Dialog").get_by_role("button", name="Run", exact=True).click()
+    expect(card.get_by_role("heading").first).to_be_focused()
+    assert lab.state(run)["waiting"] == [waits["candidate"]]
+    assert lab.waiting(run)["nonce"] == waits["nonce"]
 
 
 def test_a_tampered_notebook_is_put_right_before_anything_of_it_runs(
