@@ -47,12 +47,11 @@ CODE = "import pandas as pd\nfrom sklearn.linear_model import Ridge\n" + "x = 1 
 PLAN = "a plan of a few sentences " * 8
 LEARNED = "what was learned " * 10
 AIDEML = """
-import os, random, statistics, sys, tempfile, time
+import os, random, statistics, sys, time
 import aide, aide.agent
 from aide.interpreter import ExecutionResult
 from aide.utils.config import save_run
 total, window, code, plan, learned = int(sys.argv[1]), int(sys.argv[2]), *sys.argv[3:]
-os.chdir(tempfile.mkdtemp())
 os.mkdir("data")
 open("data/a.csv", "w").write("a\\n1\\n")
 experiment = aide.Experiment(data_dir="data", goal="g")
@@ -236,7 +235,8 @@ def ours(candidates: int) -> tuple[Cost, Cost, Cost]:
 def theirs(python: str, candidates: int) -> tuple[Cost, Cost]:
     """What aideml's books cost, and the processor's time of that."""
     given = [str(candidates), str(WINDOW), CODE, PLAN, LEARNED]
-    ran = subprocess.run([python, "-c", AIDEML, *given], capture_output=True, text=True, check=False)
+    with tempfile.TemporaryDirectory() as folder:
+        ran = subprocess.run([python, "-c", AIDEML, *given], capture_output=True, text=True, check=False, cwd=folder)
     if ran.returncode:
         raise SystemExit(f"aideml failed:\n{ran.stderr[-2000:]}")
     early, late, early_work, late_work = (float(word) for word in ran.stdout.split()[-4:])
