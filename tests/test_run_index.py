@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import fcntl
 import json
 import os
 import stat
 import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor, wait
 from pathlib import Path
 
 import pytest
@@ -91,17 +93,44 @@ def test_a_full_disk_leaves_the_old_anchor_whole(
     index: RunIndex, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     make(index, tmp_path / "a", "run-1")
-    index.anchor("run-1", 1, digest(1))
+    index.anchor("run-1", 9, digest(1))
 
     def fail(fd: int) -> None:
         raise OSError(28, os.strerror(28))
 
     monkeypatch.setattr(os, "fsync", fail)
     with pytest.raises(JournalError, match="No space left"):
-        index.anchor("run-1", 2, digest(2))
+        index.anchor("run-1", 10, digest(2))
     monkeypatch.undo()
-    assert index.get("run-1").head == Head(seq=1, hash=digest(1))  # type: ignore[union-attr]
+    assert index.get("run-1").head == Head(seq=9, hash=digest(1))  # type: ignore[union-attr]
     assert [path.name for path in (tmp_path / "runs").iterdir()] == ["run-1.json"]
+
+
+def test_a_head_is_written_over_the_one_before_in_the_first_sector_and_nothing_else_changes(
+    index: RunIndex, tmp_path: Path
+) -> None:
+    make(index, tmp_path / ("a" * 200), "run-1")
+    index.anchor("run-1", 10, digest(10))
+    path = tmp_path / "runs" / "run-1.json"
+    before, inode = path.read_bytes(), path.stat().st_ino
+    index.anchor("run-1", 11, digest(11))
+    after = path.read_bytes()
+    assert path.stat().st_ino == inode
+    changed = [place for place, (old, new) in enumerate(zip(before, after, strict=True)) if old != new]
+    assert changed and max(changed) < 512
+    index.anchor("run-1", 100, digest(100))
+    assert path.stat().st_ino != inode, "another length: the whole file is replaced"
+
+
+def test_who_reads_waits_for_a_head_that_is_being_written(index: RunIndex, tmp_path: Path) -> None:
+    make(index, tmp_path / "a", "run-1")
+    fd = os.open(tmp_path / "runs", os.O_RDONLY)
+    fcntl.flock(fd, fcntl.LOCK_EX)
+    with ThreadPoolExecutor() as pool:
+        reading = pool.submit(index.get, "run-1")
+        assert not wait([reading], 0.2).done
+        os.close(fd)
+        assert reading.result(60) is not None
 
 
 def test_runs_are_listed_newest_first_gone_and_damaged_ones_too_as_far_as_they_can_be(
