@@ -3,7 +3,7 @@
     python benchmarks/prompt_tokens.py --aideml PYTHON [--steps 50] [--one-line]
 
 ``PYTHON`` is the interpreter of an environment in which ``aideml`` is installed. The programs are the twelve of the
-scripted model server, varied and on 300 rows so that they are quick; two in twelve fail. Their plans are four
+scripted model server, varied and on 100 rows so that they are quick; two in twelve fail. Their plans are four
 sentences, as both prompts ask for three to five, or with ``--one-line`` one; the server's reviews are one. Every
 request of either run is counted, its tool's definition too, with the tokenizer of GPT-4o that litellm carries. Prints
 tokens after 12 steps and after all, and the ratios (over 50 steps at most 1 is asked for).
@@ -44,7 +44,7 @@ PLAN = (
     " Out-of-fold predictions of five shuffled folds give the score, and the model is then fitted on all rows."
 )
 READ = 'pd.read_csv("./input/train.csv")'
-SHORT = 'pd.read_csv("./input/train.csv", nrows=300).dropna(axis=1, thresh=200)'
+SHORT = 'pd.read_csv("./input/train.csv", nrows=100).dropna(axis=1, thresh=80)'
 FOLDS = "KFold(5, shuffle=True, random_state=0)"
 
 
