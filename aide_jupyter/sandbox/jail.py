@@ -41,7 +41,7 @@ from .uids import KernelUid, take_uid
 
 __all__ = ["Jail", "JailSpec", "launch", "memory_reserve", "socket_folder"]
 
-PROOF_SECONDS = 30.0
+PROOF_SECONDS = 60.0
 START_SECONDS = 60.0
 BOOTSTRAP = "import sys;exec(sys.stdin.buffer.read())"
 """The probe comes as text on standard input, so that no file of it has to be seen in the jail."""

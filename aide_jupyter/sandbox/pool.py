@@ -9,7 +9,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from ..errors import AideError
+from ..errors import AideError, Refused
 from ..records import Limits
 from .jail import socket_folder
 from .kernel import RestrictedKernel
@@ -21,6 +21,8 @@ WARM = ("numpy", "pandas", "sklearn.ensemble", "sklearn.pipeline", "sklearn.mode
 MAX_AGE = 3600.0
 _DEATHS = 3
 """Waiting kernels that die one after the other before the pool stops replacing them by itself."""
+_TRIES = 3
+"""Starts before a kernel that does not become ready, as on a machine that is very busy, is a failure of the pool."""
 
 
 @dataclass(frozen=True)
@@ -197,11 +199,15 @@ class Pool:
             self._changed.notify_all()
 
     async def _start_one(self) -> None:
-        kernel = failure = None
-        try:
-            kernel = await self._kernels.start(self._note_proof)
-        except Exception as error:
-            failure = error
+        kernel: RestrictedKernel | None = None
+        failure: Exception | None = None
+        for _ in range(_TRIES):
+            try:
+                kernel, failure = await self._kernels.start(self._note_proof), None
+            except Exception as error:
+                failure = error
+            if kernel is not None or isinstance(failure, Refused):
+                break
         async with self._changed:
             # Before anyone is told: who then asks again must not take this task for one that is still at it.
             self._starting.discard(asyncio.current_task())

@@ -162,6 +162,28 @@ def test_a_refusal_reaches_whoever_waits_and_the_next_call_tries_again(run_folde
     assert list((run_folder / "kernels").iterdir()) == []
 
 
+def test_a_kernel_that_does_not_become_ready_is_tried_again_before_anybody_is_told(run_folder, monkeypatch):
+    start, fails = Kernels.start, iter([True, True, False, True, True, True])
+
+    async def start_late(self: Kernels, proven):
+        if next(fails):
+            raise AideError("A restricted kernel did not become ready within 60 s.")
+        return await start(self, proven)
+
+    monkeypatch.setattr(Kernels, "start", start_late)
+
+    async def use(pool: Pool) -> None:
+        pool.expect(1)
+        kernel = await pool.acquire()
+        await kernel.close()
+        pool.expect(1)
+        with pytest.raises(AideError, match="ready"):
+            await pool.acquire()
+        pool.expect(0)
+
+    _with_pool(run_folder, use)
+
+
 def test_waiting_kernels_that_keep_dying_are_not_replaced_for_ever(run_folder, monkeypatch):
     starts = []
     start = Kernels.start
