@@ -203,6 +203,8 @@ def test_outside_the_jail_the_same_probes_reach_their_canaries(ordinary_user, us
         os.chown(path, ordinary_user.uid, ordinary_user.gid)
     (conn / "k.json").write_text("{}")
     site = next((ordinary_user.home / "venv/lib").glob("python3.*/site-packages"))
+    bashrc = ordinary_user.home / ".bashrc"
+    before = bashrc.read_bytes()
     try:
         with _canaries(folder, ordinary_user.home) as canaries:
             canaries.process(
@@ -221,3 +223,4 @@ def test_outside_the_jail_the_same_probes_reach_their_canaries(ordinary_user, us
     finally:
         for name in ("aide_evil.pth", "sitecustomize.py"):
             (site / name).unlink(missing_ok=True)
+        bashrc.write_bytes(before)
