@@ -69,7 +69,8 @@ def spend_words(trail: Trail) -> str:
     """What model calls used, in words."""
     spend = trail.state.spend
     open_calls = f", {len(spend.reserved):,} not settled" if spend.reserved else ""
-    return f"{spend.calls:,} {'call' if spend.calls == 1 else 'calls'}, {w.tokens(spend.tokens)}, {w.cost(spend.cost, spend.unknown_cost_calls)}{open_calls}"
+    calls = "1 call" if spend.calls == 1 else f"{spend.calls:,} calls"
+    return f"{calls}, {w.tokens(spend.tokens)}, {w.cost(spend.cost, spend.unknown_cost_calls)}{open_calls}"
 
 
 def _status(trail: Trail) -> str:
