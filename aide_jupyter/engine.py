@@ -69,8 +69,7 @@ class Engine(Living):
         """One worker: a candidate at a time. One that is ``drafting`` begins nothing but the first drafts."""
         while (candidate := await self._next(drafting=drafting)) is not None:
             await self.live(candidate)
-        if not drafting:
-            self._run_ahead()
+        self._run_ahead()
 
     async def _next(self, *, drafting: bool = False) -> str | None:
         """What to live through next: what was left unfinished, else a new candidate; None when nothing new starts.
@@ -122,11 +121,16 @@ class Engine(Living):
         return await self.run_again(node, cells)
 
     def _run_ahead(self) -> None:
-        """Where all steps are given out: begin the export's execution of what will be the best, as it looks now."""
+        """Where all steps are given out and fewer programs are to come than workers: begin the export's execution of
+        what will be the best, as it looks now."""
         if self._cells_of is None or self._ahead is not None or self._leaving or self._ending is not None:
             return
+        under_way = [self.state.candidates[one] for one in self.state.unfinished]
+        to_come = sum(node.finished is None for node in under_way)
+        if budget.reached(self.state) is None or to_come >= self.opened.settings.workers:
+            return
         best = self.state.best_candidate()
-        for node in (self.state.candidates[one] for one in self.state.unfinished):
+        for node in under_way:
             if node.value is not None and (best is None or self.state.better(node.value, best.value or 0.0)):
                 best = node
         if best is None or best.decided is None or "export" not in best.decided.purposes:

@@ -151,6 +151,15 @@ def test_the_exports_execution_begins_while_the_last_program_runs_and_is_not_mad
     assert len(exports(house)) == 1
 
 
+def test_the_export_takes_no_slot_from_a_program_that_was_written_and_waits_for_one(house: House) -> None:
+    house.kernels.metric = lambda number: number  # the first stays the best
+    asyncio.run(house.begin(steps=4, workers=2, drafts=4, finish=export).run())
+    records = read_records(house.folder / "journal.jsonl")
+    order = [str(one.data["purpose"]) for one in records if one.kind == "started"]
+    assert order in (["search"] * 4 + ["export"], ["search"] * 3 + ["export", "search"])
+    assert exports(house) == [("c0001", "ok")]
+
+
 def test_where_another_candidate_becomes_the_best_it_is_that_one_that_is_exported(house: House) -> None:
     async def story() -> str | None:
         engine = house.begin(steps=2, workers=2, finish=export)

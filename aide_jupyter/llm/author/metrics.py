@@ -108,7 +108,10 @@ _USUAL = {(True, True): "rmse", (True, False): "r2", (False, True): "log_loss", 
 _NAMES = {"median_absolute_error": "medae", "roc_auc": "auc"}
 _NEGATED = re.compile(r"neg[\s_-]+")
 
-_LOG = r"(?:logarithms?|log)\s+of\s+(?:the\s+)?(?:predict|observ|true|actual)|between\s+(?:the\s+)?log"
+_LOG = (
+    r"(?:logarithms?|log)\s+of\s+(?:the\s+)?(?:predict|observ|true|actual)|between\s+(?:the\s+)?log|"
+    r"(?:rmse|squared?\s+error)\s+(?:of|on|in)\s+(?:the\s+)?log(?:s|arithms?|ged)?\b"
+)
 _WORDS = (
     ("rmsle", r"rmsle|root[\s_-]*mean[\s_-]*squared?[\s_-]*log\w*"),
     ("rmse", r"rmse|root[\s_-]*mean[\s_-]*squared?"),

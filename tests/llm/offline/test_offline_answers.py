@@ -120,6 +120,9 @@ def test_families_that_others_name_are_not_drafted_again_and_no_more_than_those(
     ("goal", "wanted"),
     [
         ("the RMSE between the logarithm of the predicted value and the logarithm of the observed price", "log_rmse"),
+        ("Score: RMSE of the log price.", "log_rmse"),
+        ("the root mean squared error on log prices", "log_rmse"),
+        ("the RMSE of the logins of a day", "rmse"),
         ("scored by root mean squared logarithmic error", "rmsle"),
         ("Evaluated on mean absolute error", "mae"),
         ("area under the ROC curve", "auc"),
