@@ -91,7 +91,7 @@ function Welcome(): JSX.Element {
       </p>
       <ul className="jp-Aide-list">
         <li>{trans.__('Each program runs in a kernel of its own that can reach nothing but its data.')}</li>
-        <li>{trans.__('Scores are computed where programs cannot touch them.')}</li>
+        <li>{trans.__('A score is read from what the program printed, and says so; no model reports it.')}</li>
         <li>{trans.__('The notebook that results is a log that anyone can verify.')}</li>
       </ul>
       <div className="jp-Aide-buttons">
