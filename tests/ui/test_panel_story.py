@@ -67,7 +67,7 @@ def steer(panel: Panel) -> None:
     expect(panel.row("c0006")).to_have_attribute("data-standing", "approved")
     panel.select("c0001").get_by_role("button", name="Branch from here…").click()
     panel.button("Branch").click()
-    expect(element.locator(".jp-Aide-branch")).to_contain_text("c0001", timeout=60_000)
+    expect(element.locator(".jp-Aide-branch")).to_contain_text("It comes next.", timeout=60_000)
     panel.field("Review").select_option("auto")
     panel.confirm("Switch")
     expect(panel.card).to_have_count(0, timeout=60_000)
