@@ -45,7 +45,12 @@ class Notebook:
         return self.shown()
 
     def shown(self) -> Notebook:
-        """Wait until it is there, and the server has said who writes."""
+        """Wait until it is there. Before its file has come JupyterLab has a cell of its own in it, below a spinner."""
+        self.page.wait_for_function(
+            "path => [...window.jupyterapp.shell.widgets('main')]"
+            ".some(one => one.context && one.context.path === path && one.context.isReady && one.isRevealed)",
+            arg=self.path,
+        )
         expect(self.page.locator(".jp-NotebookPanel .jp-Cell").first).to_be_visible()
         return self
 

@@ -422,5 +422,5 @@ def test_a_run_of_a_terminal_is_live_in_an_open_notebook(
     assert until(lambda: process.poll() is not None, 120)
     assert process.returncode == 0, (lab.home / "cli.log").read_text()
     until(lambda: lab.api(f"aide-jupyter/runs/{run}/verify")["verdict"] == "intact", 30)
-    assert "mine = 1" in lab.sources(run)
+    until(lambda: "mine = 1" in lab.sources(run))
     notebook.wait_for("cells[0].getMetadata('aide').status === 'closed'")
