@@ -90,12 +90,14 @@ class Run:
         changed = asyncio.Event()
         self.engine.journal.on_append.append(lambda record: changed.set())
         while True:
-            await changed.wait()
             changed.clear()
-            while self.may_write(self.writer.path) and (wait := self.writer.wait) is not None:
-                await asyncio.sleep(wait)
-                try:
-                    await self.write_notebook()
-                except AideError as error:
-                    _log.warning("The audit notebook could not be written: %s", error)
-                    break
+            wait = self.writer.wait if self.may_write(self.writer.path) else None
+            if wait != 0.0:
+                with contextlib.suppress(TimeoutError):
+                    await asyncio.wait_for(changed.wait(), wait)
+                continue
+            try:
+                await self.write_notebook()
+            except AideError as error:
+                _log.warning("The audit notebook could not be written: %s", error)
+                await changed.wait()

@@ -20,6 +20,8 @@ _INJECTION = re.compile(
     re.IGNORECASE,
 )
 _KEPT = "\n\t"
+_PERHAPS_INVISIBLE = re.compile(r"[^ -~\n\t]")
+"""All but the plain characters of which most texts consist, so that only the others are looked at one by one."""
 
 
 def is_invisible(char: str) -> bool:
@@ -33,13 +35,13 @@ def visible(text: str) -> str:
 
     A carriage return before a new line is dropped; one elsewhere becomes an escape like any other control.
     """
-    text = text.replace("\r\n", "\n")
-    if text.isascii() and text.isprintable():
-        return text
-    return "".join(_escape(char) if is_invisible(char) else char for char in text)
+    return _PERHAPS_INVISIBLE.sub(_shown, text.replace("\r\n", "\n"))
 
 
-def _escape(char: str) -> str:
+def _shown(found: re.Match[str]) -> str:
+    char = found.group()
+    if not is_invisible(char):
+        return char
     point = ord(char)
     return f"\\x{point:02x}" if point < 0x100 else f"\\u{point:04x}" if point < 0x10000 else f"\\U{point:08x}"
 
@@ -98,9 +100,10 @@ class Untrusted:
     def taints(self) -> tuple[str, ...]:
         """Why this text is suspicious, in words; empty where it is not. A signal for review, never a boundary."""
         folded = unicodedata.normalize("NFKC", self._text)
-        plain = "".join(char for char in folded if not is_invisible(char))
+        plain = _PERHAPS_INVISIBLE.sub(lambda found: "" if is_invisible(found.group()) else found.group(), folded)
         reasons = []
-        if any(unicodedata.category(c) == "Cf" and c not in "\u00ad\ufeff\u200c\u200d" for c in self._text):
+        marks = (found.group() for found in _PERHAPS_INVISIBLE.finditer(self._text))
+        if any(unicodedata.category(c) == "Cf" and c not in "\u00ad\ufeff\u200c\u200d" for c in marks):
             reasons.append(f"invisible or direction-changing characters in a {self.source}")
         if found := _INJECTION.search(plain):
             words = " ".join(found.group().split())[:60]

@@ -41,11 +41,19 @@ def _json(value: Any, indent: str) -> str:
     return text.replace("\n", f"\n{indent}")
 
 
+def joined(cells: Sequence[bytes]) -> bytes:
+    """The JSON of cells that stand one after the other."""
+    return b",\n".join(cells)
+
+
 def spelled(rest: Mapping[str, Any], cells: Sequence[bytes]) -> list[bytes]:
-    """A notebook's bytes, in pieces: what it holds beside its cells, and the JSON of these, of which there is one."""
+    """A notebook's bytes, in pieces: what it holds beside its cells, and the JSON of these, of which there is one. Many
+    of them may be given as one, joined before."""
     fields = [f" {json.dumps(key)}: {_json(value, ' ')}" for key, value in sorted(rest.items())]
     end = ",\n".join(["\n ]", *fields]) + "\n}\n"
-    return [b'{\n "cells": [\n', b",\n".join(cells), end.encode()]
+    pieces = [b",\n"] * (2 * len(cells) - 1)
+    pieces[::2] = cells
+    return [b'{\n "cells": [\n', *pieces, end.encode()]
 
 
 def read(path: Path) -> tuple[bytes | None, os.stat_result | None]:

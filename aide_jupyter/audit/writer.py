@@ -1,5 +1,7 @@
 """Writes the audit notebook's file, where no page holds it: merged by cell id, replaced atomically, seldom.
 
+What a person waits for is in it after 2 s, the steps of a candidate that lives on with the next that is, or after 20 s.
+
 The file is a view and may lag behind the journal. What could not be written now is written later.
 
 It is replaced whole, but only cells that changed are rendered, compared and spelled; of the others, only the bytes are
@@ -30,6 +32,10 @@ from .written import WrittenNotebook
 NOTEBOOK = "audit.ipynb"
 EVERY = 2.0
 """Seconds between two writes, at least."""
+LAG = 20.0
+"""Seconds after which a candidate's steps are in the file, where it has not come to its end before: then all are."""
+_STEPS = frozenset({"chosen", "proposed", "decided", "started", "finished", "graded", "spent", "network"})
+"""Kinds of records that follow one another while a candidate lives, with nothing in them that a person waits for."""
 SHARE = 20
 """A write that took t seconds is followed by at least ``SHARE`` t without one: 5 % of the time at most."""
 _TRIES = 3
@@ -68,27 +74,29 @@ class NotebookWriter:
         self._cells: dict[str, Cell] = {}
         self._unwritten: dict[str, Cell] = {}
         self._changed: set[str] = set()
-        self._dirty = False
+        self._due: float | None = None
         self._next = 0.0
         self._metadata: dict[str, Any] = {}
         self._written: WrittenNotebook | None = None
         self._busy = asyncio.Lock()
         for record in records or ():
             self.note(record)
+            self._due = 0.0
 
     def note(self, record: r.Record) -> None:
         """Take a record, after it is durable; an observer of the journal. Writes nothing."""
         candidate = self.trail.take(record)
         if candidate is not None:
             self._changed.add(candidate)
-        self._dirty = True
+        due = self._clock() + (LAG if record.kind in _STEPS else 0.0)
+        self._due = due if self._due is None else min(self._due, due)
         if record.kind == "closed":
             self._next = 0.0
 
     @property
     def wait(self) -> float | None:
         """Seconds until :meth:`flush` would write; None where there is nothing to write."""
-        return max(0.0, self._next - self._clock()) if self._dirty else None
+        return None if self._due is None else max(0.0, max(self._due, self._next) - self._clock())
 
     def flush(self, *, force: bool = False) -> bool:
         """Write what has changed, where enough time has passed since the last write. Says whether it wrote.
@@ -138,7 +146,7 @@ class NotebookWriter:
         self._unwritten |= changed
         self._metadata = notebook_metadata(self.trail)
         self._changed.clear()
-        self._dirty = False
+        self._due = None
         return True
 
     def _attempt(self, force: bool) -> str:
@@ -162,7 +170,8 @@ class NotebookWriter:
 
     def _done(self, problem: str, force: bool) -> bool:
         self.problem = problem
-        self._dirty = self._dirty or bool(problem)
+        if problem:
+            self._due = 0.0
         if problem not in ("", _HELD) and force:
             raise JournalError(
                 f"The audit notebook {self.path} could not be written: {problem}.",

@@ -11,7 +11,10 @@ from typing import Any
 
 from .merge import merge_cells, merge_metadata, put_right
 from .notebook import Cell
-from .notebookfile import FileState, spelled, spelled_cell
+from .notebookfile import FileState, joined, spelled, spelled_cell
+
+_BLOCK = 32
+"""Cells whose JSON is kept joined too: so much of it that nothing new of the size of the file is made at each write."""
 
 
 class WrittenNotebook:
@@ -44,6 +47,7 @@ class WrittenNotebook:
         self._rest |= {"nbformat": 4, "nbformat_minor": max(5, minor if isinstance(minor, int) else 0)}
         self._cells = merge_cells(run, found.get("cells", []), wanted)
         self._texts = [spelled_cell(cell) for cell in self._cells]
+        self._blocks: dict[int, bytes] = {}
         self._places = {cell["id"]: place for place, cell in enumerate(self._cells) if cell["id"] in wanted}
         self._last = next(reversed(wanted))
 
@@ -63,6 +67,7 @@ class WrittenNotebook:
                 cell = put_right(self._cells[place], right)
                 if cell is not self._cells[place]:
                     self._cells[place], self._texts[place] = cell, spelled_cell(cell)
+                    self._blocks.pop(place // _BLOCK, None)
 
     def _insert(self, place: int, name: str, right: Cell) -> None:
         cell = put_right(None, right)
@@ -71,8 +76,13 @@ class WrittenNotebook:
         self._cells.insert(place, cell)
         self._texts.insert(place, spelled_cell(cell))
         self._places[name], self._last = place, name
+        self._blocks = {block: text for block, text in self._blocks.items() if block < place // _BLOCK}
 
     def spelled(self, metadata: Mapping[str, Any]) -> list[bytes]:
         """The file's bytes, in pieces, with the run's part of the notebook's metadata."""
         self._rest["metadata"] = merge_metadata(self._rest.get("metadata", {}), metadata)
-        return spelled(self._rest, self._texts)
+        starts = range(0, len(self._texts), _BLOCK)
+        for block, start in enumerate(starts):
+            if block not in self._blocks:
+                self._blocks[block] = joined(self._texts[start : start + _BLOCK])
+        return spelled(self._rest, [self._blocks[block] for block in range(len(starts))])

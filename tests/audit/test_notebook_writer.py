@@ -17,7 +17,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from aide_jupyter.audit import notebookfile
+from aide_jupyter.audit import notebookfile, written
 from aide_jupyter.audit.chain import Anchor
 from aide_jupyter.audit.merge import merge_cells
 from aide_jupyter.audit.notebook import render_cells, render_notebook
@@ -40,6 +40,12 @@ def load(path: Path) -> dict[str, Any]:
 
 def texts(path: Path) -> list[str]:
     return [cell.source for cell in nbformat.read(path, as_version=4).cells]
+
+
+@pytest.fixture(autouse=True)
+def small_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
+    """So that notebooks of a few cells are already of several blocks."""
+    monkeypatch.setattr(written, "_BLOCK", 2)
 
 
 @pytest.fixture
@@ -69,6 +75,38 @@ def test_writes_are_at_least_two_seconds_apart_and_coalesced(path: Path) -> None
     assert writer.flush() and len(load(path)["cells"]) == 3
     writer.note(story.close().records[-1])
     assert writer.wait == 0.0 and writer.flush()
+
+
+def test_the_steps_of_a_candidate_wait_for_its_end_or_for_twenty_seconds(path: Path) -> None:
+    story, clock = Story(), Clock()
+    writer = NotebookWriter(path, story.blobs, iter(story.records), clock)
+    assert writer.flush()
+    clock.now += 5.0
+    steps = story.candidate("c0001").records[1:]
+    end = next(place for place, record in enumerate(steps) if record.kind == "reviewed")
+    for record in steps[:end]:
+        writer.note(record)
+        clock.now += 0.125
+    assert writer.wait == 20.0 - 0.125 * end
+    writer.note(steps[end])
+    assert writer.wait == 0.0 and writer.flush() and "c0001" in path.read_text()
+
+    for record in story.candidate("c0002").records[1 + len(steps) :]:
+        if record.kind not in ("asked", "reviewed"):
+            writer.note(record)
+    clock.now += 19.0
+    assert not writer.flush()
+    clock.now += 1.0
+    assert writer.flush() and "c0002" in path.read_text()
+
+
+def test_what_a_person_waits_for_is_written_soon(path: Path) -> None:
+    story, clock = Story(), Clock()
+    writer = NotebookWriter(path, story.blobs, iter(story.records), clock)
+    assert writer.flush()
+    for record in story.propose("c0001").ask("c0001").records[1:]:
+        writer.note(record)
+    assert writer.wait == 2.0
 
 
 def test_a_forced_write_does_not_wait(path: Path) -> None:
