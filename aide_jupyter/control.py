@@ -108,7 +108,8 @@ class ControlSocket:
     async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         while True:
             try:
-                line = await asyncio.wait_for(reader.readline(), SECONDS)
+                async with asyncio.timeout(SECONDS):
+                    line = await reader.readline()
             except ValueError:
                 return await _send(writer, {"ok": False, "error": f"A command is at most {LINE_BYTES} bytes."})
             if not line.endswith(b"\n"):
@@ -175,4 +176,5 @@ def peer_uid(connection: Any) -> int:
 
 async def _send(writer: asyncio.StreamWriter, answer: Mapping[str, JsonValue]) -> None:
     writer.write(json.dumps(answer).encode() + b"\n")
-    await asyncio.wait_for(writer.drain(), SECONDS)
+    async with asyncio.timeout(SECONDS):
+        await writer.drain()

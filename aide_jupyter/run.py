@@ -94,7 +94,8 @@ class Run:
             wait = self.writer.wait if self.may_write(self.writer.path) else None
             if wait != 0.0:
                 with contextlib.suppress(TimeoutError):
-                    await asyncio.wait_for(changed.wait(), wait)
+                    async with asyncio.timeout(wait):
+                        await changed.wait()
                 continue
             try:
                 await self.write_notebook()

@@ -195,9 +195,8 @@ class Calls:
         started = time.monotonic()
         seconds = min(self._patience(request, attempt), max(0.0, until - started))
         try:
-            answer = await asyncio.wait_for(
-                wire.send(request.call(self._attempt_seconds, self._mask), self._environ), seconds
-            )
+            async with asyncio.timeout(seconds):
+                answer = await wire.send(request.call(self._attempt_seconds, self._mask), self._environ)
         except TimeoutError:
             settled = settled.model_copy(update={"error": f"no answer in {seconds:.0f} s"})
             raise Failure("timeout", f"there was no answer in {seconds:.0f} s", charged=True) from None

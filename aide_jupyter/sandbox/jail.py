@@ -235,7 +235,8 @@ async def _prove(attempt: Attempt, launcher: subprocess.Popen[bytes], listener: 
             raise _refusal(launcher, errors, ended=ending in done)
         connection, _ = accepting.result()
         with connection:
-            await asyncio.wait_for(readable(connection.fileno()), PROOF_SECONDS)
+            async with asyncio.timeout(PROOF_SECONDS):
+                await readable(connection.fileno())
             said, descriptors, _, _ = socket.recv_fds(connection, 256, 4)
             pid, uid, _ = peer(connection)
             init, failures = judge(attempt.plan, launcher.pid, pid, uid)

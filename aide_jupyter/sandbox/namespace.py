@@ -165,7 +165,8 @@ class Jail:
         self.kill_now()
         if self._pidfd is not None:
             with contextlib.suppress(TimeoutError):
-                await asyncio.wait_for(readable(self._pidfd), KILL_SECONDS)
+                async with asyncio.timeout(KILL_SECONDS):
+                    await readable(self._pidfd)
         await self._ended()
 
     def kill_now(self) -> None:
@@ -196,7 +197,8 @@ class Jail:
         """Reap the launcher, and release what the jail held. The launcher ends right after the namespace."""
         if self._launcher.poll() is None:
             with contextlib.suppress(TimeoutError):
-                await asyncio.wait_for(_ended(self._launcher), KILL_SECONDS)
+                async with asyncio.timeout(KILL_SECONDS):
+                    await _ended(self._launcher)
         if self._launcher.poll() is None:
             end_launcher(self._launcher)
         if self._pidfd is None or self.alive():

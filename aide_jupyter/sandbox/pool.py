@@ -223,7 +223,8 @@ class Pool:
         """Replace a waiting kernel when it dies or grows old."""
         left = self._max_age - (time.monotonic() - kernel.started)
         with suppress(TimeoutError):
-            await asyncio.wait_for(kernel.wait(), max(0.0, left))
+            async with asyncio.timeout(max(0.0, left)):
+                await kernel.wait()
             self._deaths += 1
         if self._ready.pop(kernel, None) is not None:
             self._fill()

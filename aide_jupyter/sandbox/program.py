@@ -214,7 +214,8 @@ class ProgramRun:
 
     async def _wait_for_quiet(self) -> None:
         with suppress(TimeoutError):
-            await asyncio.wait_for(self._quiet.wait(), IDLE_SECONDS)
+            async with asyncio.timeout(IDLE_SECONDS):
+                await self._quiet.wait()
 
     def _new_capture(self) -> None:
         on_output: Callable[[int, str], None] | None = None

@@ -130,7 +130,8 @@ class LiveSocket(ExtensionHandlerMixin, WebSocketMixin, WebSocketHandler, Jupyte
                         told = (seq, phase)
                         await self._send(HeadMessage(seq=seq, phase=phase).model_dump_json())
                 with contextlib.suppress(TimeoutError):
-                    await asyncio.wait_for(self.woken.wait(), LOOK_SECONDS)
+                    async with asyncio.timeout(LOOK_SECONDS):
+                        await self.woken.wait()
                 await asyncio.sleep(CALM_SECONDS)
 
     def _listen(self) -> LiveRun | None:
