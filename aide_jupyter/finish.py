@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 import asyncio
-import importlib
 import os
 import shutil
-import threading
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 from . import records as r
+from .audit.cellfile import file_cell
 from .audit.export import Rerun, export_notebook
+from .audit.notebookfile import spelled, spelled_cell
 from .audit.report import report
-from .audit.split import split_program
 from .engine import Engine
 from .errors import AideError
 from .llm.prompts import report_messages
@@ -34,12 +33,6 @@ async def finish(engine: Engine, why: str) -> None:
     engine.journal.append(r.Closed(why=why, best=engine.state.best))
     text = report(engine.parts.trail, engine.blobs, prose)
     (engine.parts.folder / REPORT).write_text(text, encoding="utf-8")
-
-
-def export_cells(code: str) -> list[str]:
-    """The cells of an exported program; what writes them is loaded meanwhile, since it is wanted next."""
-    threading.Thread(target=_nbformat, name="aide-nbformat", daemon=True).start()
-    return split_program(code)
 
 
 async def write_best(engine: Engine, best: Candidate, path: Path | None = None) -> Path:
@@ -65,16 +58,12 @@ async def write_best(engine: Engine, best: Candidate, path: Path | None = None) 
 
 
 def write_notebook(notebook: dict[str, Any], path: Path) -> None:
-    """Validate and write a notebook, replacing the file at once. Raises OSError where it cannot."""
-    nbformat = _nbformat()
+    """Write a notebook as nbformat does, replacing the file at once. Raises OSError where it cannot."""
     draft = path.with_name(f".{path.name}.{os.getpid()}")
-    nbformat.write(nbformat.from_dict(notebook), draft)
+    rest = {key: value for key, value in notebook.items() if key != "cells"}
+    with draft.open("wb") as file:
+        file.writelines(spelled(rest, [spelled_cell(file_cell(cell)) for cell in notebook["cells"]]))
     draft.replace(path)
-
-
-def _nbformat() -> Any:
-    """The module. Its validator takes more than a second to import."""
-    return importlib.import_module("nbformat")
 
 
 async def _prose(engine: Engine) -> str | None:

@@ -16,11 +16,12 @@ from .anchoring import anchored, notebook_of, open_journal, settle_calls, signin
 from .audit.blobs import Blobs, BlobWriter
 from .audit.chain import JOURNAL, read_records
 from .audit.journal import Journal
+from .audit.split import split_program
 from .audit.writer import NOTEBOOK, NotebookWriter
 from .data.view import remove_view
 from .engine import Engine
 from .errors import BadRequest
-from .finish import export_cells, finish
+from .finish import finish
 from .objective import task_of
 from .owner import Owner
 from .packages import importable, versions
@@ -166,7 +167,7 @@ async def _owned(
         on_output=opening.on_output,
         **prepared.shown(),
     )
-    run = Run(entry, Engine(parts, finish, export_cells), writer, opening.actor)
+    run = Run(entry, Engine(parts, finish, split_program), writer, opening.actor)
     await owner.serve(run.control)
     stack.callback(_remove_view_of_closed, journal, prepared.view.root)
     return run

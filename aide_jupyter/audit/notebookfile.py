@@ -41,7 +41,7 @@ def _json(value: Any, indent: str) -> str:
     return text.replace("\n", f"\n{indent}")
 
 
-def joined(cells: Sequence[bytes]) -> bytes:
+def joined_cells(cells: Sequence[bytes]) -> bytes:
     """The JSON of cells that stand one after the other."""
     return b",\n".join(cells)
 

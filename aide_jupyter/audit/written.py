@@ -11,7 +11,7 @@ from typing import Any
 
 from .merge import merge_cells, merge_metadata, put_right
 from .notebook import Cell
-from .notebookfile import FileState, joined, spelled, spelled_cell
+from .notebookfile import FileState, joined_cells, spelled, spelled_cell
 
 _BLOCK = 32
 """Cells whose JSON is kept joined too: so much of it that nothing new of the size of the file is made at each write."""
@@ -84,5 +84,5 @@ class WrittenNotebook:
         starts = range(0, len(self._texts), _BLOCK)
         for block, start in enumerate(starts):
             if block not in self._blocks:
-                self._blocks[block] = joined(self._texts[start : start + _BLOCK])
+                self._blocks[block] = joined_cells(self._texts[start : start + _BLOCK])
         return spelled(self._rest, [self._blocks[block] for block in range(len(starts))])

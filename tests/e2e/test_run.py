@@ -58,6 +58,8 @@ def test_house_prices_end_with_the_tenth_program_as_best_and_two_failed(aide: Ai
     assert (result["candidates"], result["failed"], result["status"]) == (12, 2, "closed")
     assert aide("verify", str(aide.run)).code == 0
     solution = nbformat.read(aide.run / "best" / "solution.ipynb", as_version=4)
+    nbformat.validate(solution)
+    assert nbformat.writes(solution) + "\n" == (aide.run / "best" / "solution.ipynb").read_text()
     assert solution.metadata.kernelspec.name == "python3"
     joined = "\n".join(cell.source for cell in solution.cells if cell.cell_type == "code")
     assert joined.strip() == (SHARED / "bench" / "programs" / "10.py").read_text().strip()
