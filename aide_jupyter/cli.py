@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import asyncio
 import gc
+import io
 import json
 import logging
 import sys
@@ -23,6 +24,7 @@ NOTHING_VERIFIED = 4
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command and return its exit status. The entry point of ``jupyter aide``."""
+    _print_whatever_comes()
     arguments = _parse(sys.argv[1:] if argv is None else argv)
     logging.basicConfig(
         level=logging.DEBUG if arguments.debug else logging.WARNING, format="%(levelname)s: %(message)s"
@@ -40,6 +42,12 @@ def main(argv: Sequence[str] | None = None) -> int:
         return 130
     except BrokenPipeError:
         return 141
+
+
+def _print_whatever_comes() -> None:
+    """What a terminal's encoding has no sign for is escaped, as Python does it on standard error, and never an end."""
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout.reconfigure(errors="backslashreplace")
 
 
 def entry_point() -> None:
@@ -109,7 +117,7 @@ def _parser() -> argparse.ArgumentParser:
             on_run.add_argument("--review", choices=REVIEW_MODES, help="change the review mode")
             on_run.add_argument("--json", action="store_true")
             on_run.add_argument("--base-url", metavar="URL", help="where the model is served now")
-            on_run.add_argument("--price", nargs=2, type=float, metavar=("IN", "OUT"))
+            on_run.add_argument("--price", nargs=2, type=_price, metavar=("IN", "OUT"))
         elif name == "stop":
             on_run.add_argument("--now", action="store_true", help="kill what runs first")
         elif name == "export":
@@ -150,7 +158,7 @@ def _run_options(run: argparse.ArgumentParser) -> None:
     how.add_argument(
         "--base-url", metavar="URL", help="an OpenAI-compatible server: Ollama, vLLM, LM Studio, a gateway"
     )
-    how.add_argument("--price", nargs=2, type=float, metavar=("IN", "OUT"), help="US dollars per million tokens")
+    how.add_argument("--price", nargs=2, type=_price, metavar=("IN", "OUT"), help="US dollars per million tokens")
     how.add_argument("--policy", metavar="P", help="the search policy: default, aide, or one that is installed")
     how.add_argument(
         "--preview", choices=("off", "schema", "statistics", "samples"), help="what a model sees of the data"
@@ -181,6 +189,13 @@ def _positive(words: str) -> float:
     value = float(words)
     if not 0 < value < float("inf"):
         raise argparse.ArgumentTypeError(f"{words} is not a positive number")
+    return value
+
+
+def _price(words: str) -> float:
+    value = float(words)
+    if not 0 <= value < float("inf"):
+        raise argparse.ArgumentTypeError(f"{words} is not a price")
     return value
 
 

@@ -21,6 +21,10 @@ OPTIONS = {
 }  # fmt: skip
 
 
+MOST = 2**53 - 1
+"""The largest whole number that canonical JSON (RFC 8785), and so a record, can hold."""
+
+
 def request_from_options(options: Mapping[str, Any]) -> Request:
     """Build a request. An option that is None is as if it had not been given.
 
@@ -32,6 +36,7 @@ def request_from_options(options: Mapping[str, Any]) -> Request:
     if unknown := sorted(set(options) - OPTIONS):
         raise BadRequest(f"Unknown option: {', '.join(unknown)}.", f"The options are: {', '.join(sorted(OPTIONS))}.")
     given = {name: value for name, value in options.items() if value is not None}
+    _must_fit(given)
     if given.get("minimize") and given.get("maximize"):
         raise BadRequest("--minimize and --maximize exclude each other.", "Give the one that the metric needs.")
     model = str(given.get("model", "offline"))
@@ -82,18 +87,28 @@ def request_from_options(options: Mapping[str, Any]) -> Request:
         settings=settings,
     )
     try:
-        return Request.model_validate(whole)
+        request = Request.model_validate(whole)
     except ValidationError as error:
         raise BadRequest(*_in_words(error)) from error
+    if request.settings.price is not None and min(request.settings.price) < 0:
+        raise BadRequest("--price cannot be below zero: it would undo --max-cost.", "Give what the model costs.")
+    return request
 
 
 def limits_from_options(seconds: float | None, memory_bytes: int | None) -> Limits:
     """The limits of a single program, which has all cores to itself. Raises BadRequest as above."""
+    _must_fit(_present(memory=memory_bytes))
     given = _present(seconds=seconds, memory_bytes=memory_bytes, cores=os.cpu_count())
     try:
         return Limits.model_validate(given)
     except ValidationError as error:
         raise BadRequest(*_in_words(error)) from error
+
+
+def _must_fit(given: Mapping[str, Any]) -> None:
+    for name, value in given.items():
+        if isinstance(value, int) and abs(value) > MOST:
+            raise BadRequest(f"--{name.replace('_', '-')} cannot be {value}.", f"The most is {MOST}.")
 
 
 def _present(**values: Any) -> dict[str, Any]:
@@ -105,6 +120,8 @@ _FIELD_OPTIONS = {
     "known_columns": "known", "mode": "review", "budgets.seconds": "max-time", "budgets.tokens": "max-tokens",
     "budgets.cost_usd": "max-cost", "budgets.steps": "steps", "settings.limits.seconds": "timeout",
     "settings.limits.memory_bytes": "memory", "seconds": "timeout", "memory_bytes": "memory",
+    "settings.code.model": "model", "settings.code.temperature": "temperature",
+    "settings.price.0": "price", "settings.price.1": "price",
 }  # fmt: skip
 
 
@@ -112,7 +129,7 @@ def _in_words(error: ValidationError) -> tuple[str, str]:
     """The first thing that pydantic minds, by the option's name."""
     first = error.errors()[0]
     place = ".".join(str(part) for part in first["loc"])
-    option = _FIELD_OPTIONS.get(place, place.removeprefix("settings.").replace("_", "-"))
+    option = _FIELD_OPTIONS.get(place, place.removeprefix("settings.").replace(".", "-").replace("_", "-"))
     message = str(first["msg"]).removeprefix("Value error, ")
     what = f"--{option}" if option else "The request"
     return f"{what} cannot be {first['input']!r}: {message[0].lower()}{message[1:]}.", f"Give {what} another value."

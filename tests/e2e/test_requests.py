@@ -31,6 +31,11 @@ AUTO = ("--review", "auto")
         (("--data", "data", *GOAL, *AUTO, "--policy", "nosuch"), "default"),
         (("--data", "data", *GOAL, *AUTO, "--model", "openai/gpt-4.1"), "OPENAI_API_KEY"),
         (("--data", "data", *GOAL, *AUTO, "--memory", "1K"), "--memory"),
+        (("--data", "data", *GOAL, *AUTO, "--memory", "1e30"), "--memory"),
+        (("--data", "data", *GOAL, *AUTO, "--seed", "9" * 20), "--seed"),
+        (("--data", "data", *GOAL, *AUTO, "--max-tokens", "9" * 20), "--max-tokens"),
+        (("--data", "data", *GOAL, *AUTO, "--price", "-1", "3"), "--price"),
+        (("--data", "data", *GOAL, *AUTO, "--temperature", "nan"), "--temperature"),
     ],
 )
 def test_what_cannot_be_is_refused_with_what_to_do(
@@ -121,3 +126,9 @@ def test_the_python_api_names_the_three_choices_where_nobody_can_be_asked(aide: 
 def test_the_python_api_names_an_unknown_option(aide: Aide, data: Path) -> None:
     done = python(aide, {"reveiw": "auto"})
     assert "reveiw" in done.stderr
+
+
+def test_a_terminal_of_another_encoding_ends_nothing(aide: Aide) -> None:
+    done = aide("run", "--data", "nowhere", *GOAL, *AUTO, PYTHONIOENCODING="latin-1")
+    assert (done.code, "Traceback" in done.err) == (2, False), done.err
+    assert "Reading the data" in done.out
