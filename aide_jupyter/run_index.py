@@ -57,6 +57,13 @@ class RunEntry(Model):
         """The name of the run's folder."""
         return self.folder.name
 
+    def in_folder(self, folder: Path) -> RunEntry:
+        """The entry of a run whose folder is ``folder`` now: a notebook that lay in the old one has moved with it."""
+        notebook = self.notebook
+        if notebook is not None and notebook.is_relative_to(self.folder):
+            notebook = folder / notebook.relative_to(self.folder)
+        return self.model_copy(update={"folder": folder, "notebook": notebook})
+
     @property
     def missing(self) -> bool:
         """Whether the run's folder is not (or no longer) where the index says."""
@@ -142,17 +149,16 @@ class RunIndex:
         """
         with self._changing():
             entry = self._known(run)
-            changes: dict[str, Path] = {}
             if folder is not None and folder.absolute() != entry.folder:
                 if run_of(entry.folder) == run and not _same(folder, entry.folder):
                     raise BadRequest(
                         f"{folder} is a copy of the run {run}, whose own folder is {entry.folder}.",
                         "Go on with that one. A copy can be verified and read.",
                     )
-                changes["folder"] = folder.absolute()
+                entry = entry.in_folder(folder.absolute())
             if notebook is not None:
-                changes["notebook"] = notebook.absolute()
-            self._write(entry.model_copy(update=changes))
+                entry = entry.model_copy(update={"notebook": notebook.absolute()})
+            self._write(entry)
 
     def list(self) -> tuple[RunEntry, ...]:
         """All runs, newest first, those included whose folder is gone. A damaged file is passed over."""
@@ -172,7 +178,7 @@ class RunIndex:
         Raises
         ------
         BadRequest
-            It means no run, or more than one (they are named).
+            It means no run, more than one (they are named), or one whose folder is gone.
         """
         entries = self.list()
         for matches in (
@@ -180,6 +186,11 @@ class RunIndex:
             [entry for entry in entries if entry.slug == name],
             [entry for entry in entries if name and entry.run.startswith(name)],
         ):
+            if len(matches) == 1 and matches[0].missing:
+                raise BadRequest(
+                    f"The run {matches[0].run} is not in its folder {matches[0].folder} any more.",
+                    "Where the folder was moved or renamed, name the run by its new path.",
+                )
             if len(matches) == 1:
                 return matches[0]
             if matches:
@@ -198,11 +209,7 @@ class RunIndex:
                 f"{folder / JOURNAL} does not say whose run it is.", f"`jupyter aide verify {folder}` says more."
             )
         entry = self.get(run)
-        return (
-            RunEntry(run=run, folder=folder, head=None)
-            if entry is None
-            else entry.model_copy(update={"folder": folder})
-        )
+        return RunEntry(run=run, folder=folder, head=None) if entry is None else entry.in_folder(folder)
 
     def _changing(self) -> contextlib.AbstractContextManager[int]:
         """Reading and writing an entry as one step, so that no other process puts an older anchor back."""

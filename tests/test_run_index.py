@@ -221,9 +221,25 @@ def test_a_moved_folder_keeps_its_anchor_and_a_copy_does_not_take_it(index: RunI
     with pytest.raises(BadRequest, match="is a copy"):
         index.moved("run-1", folder=make_copy)
     (tmp_path / "a").rename(tmp_path / "b")
+    with pytest.raises(BadRequest, match="by its new path"):
+        index.resolve("run-1")
     assert index.resolve(str(tmp_path / "b")).head == Head(seq=7, hash=digest(7))
     index.moved("run-1", folder=tmp_path / "b")
     assert index.resolve("b").run == "run-1"
+
+
+def test_the_notebook_of_a_moved_folder_moves_with_it_and_one_elsewhere_stays(index: RunIndex, tmp_path: Path) -> None:
+    for run, notebook in (("run-1", tmp_path / "a" / "audit.ipynb"), ("run-2", tmp_path / "elsewhere.ipynb")):
+        folder = tmp_path / "a" if run == "run-1" else tmp_path / "c"
+        make(index, folder, run)
+        index.moved(run, notebook=notebook)
+        folder.rename(tmp_path / run)
+        wanted = tmp_path / run / "audit.ipynb" if run == "run-1" else notebook
+        assert index.resolve(str(tmp_path / run)).notebook == wanted
+        index.moved(run, folder=tmp_path / run)
+        entry = index.get(run)
+        assert entry is not None
+        assert (entry.folder, entry.notebook) == (tmp_path / run, wanted)
 
 
 def test_a_run_that_this_machine_does_not_know_is_found_by_its_path_without_anchor(
