@@ -245,11 +245,7 @@ def _resume(arguments: argparse.Namespace) -> int:
     from .terminal import resume_in_terminal
 
     if is_owned(RunIndex().resolve(arguments.which).folder):
-        answer = _control(arguments.which, "resume")
-        print("The process that has the run goes on with it.")
-        if arguments.json:
-            print(json.dumps(answer))
-        return 0
+        return _resume_elsewhere(arguments)
     return resume_in_terminal(
         arguments.which,
         mode=arguments.review,
@@ -257,6 +253,25 @@ def _resume(arguments: argparse.Namespace) -> int:
         price=None if arguments.price is None else (arguments.price[0], arguments.price[1]),
         as_json=arguments.json,
     )
+
+
+def _resume_elsewhere(arguments: argparse.Namespace) -> int:
+    """Ask the process that has the run to go on with it."""
+    from .listing import run_now
+    from .run_index import RunIndex
+
+    if arguments.base_url is not None or arguments.price is not None:
+        raise BadRequest(
+            "Another process has the run, and goes on with the address and the price that it was given.",
+            "`jupyter aide pause` it, end that process, then resume here; or leave out --base-url and --price.",
+        )
+    if arguments.review is not None:
+        _control(arguments.which, "mode", mode=arguments.review)
+    _control(arguments.which, "resume")
+    print("The process that has the run goes on with it.")
+    if arguments.json:
+        print(json.dumps(run_now(RunIndex().resolve(arguments.which))))
+    return 0
 
 
 def _exec(arguments: argparse.Namespace) -> int:
@@ -305,11 +320,11 @@ def _doctor(arguments: argparse.Namespace) -> int:
     return 0 if report.ok else 1
 
 
-def _control(which: str, verb: str) -> dict[str, Any]:
+def _control(which: str, verb: str, **more: Any) -> dict[str, Any]:
     from .owner import control
     from .run_index import RunIndex
 
-    return asyncio.run(control(RunIndex().resolve(which).folder, verb))
+    return asyncio.run(control(RunIndex().resolve(which).folder, verb, **more))
 
 
 def _pause(arguments: argparse.Namespace) -> int:

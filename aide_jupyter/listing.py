@@ -24,7 +24,7 @@ def run_json(state: RunState, entry: RunEntry, *, owned: bool) -> dict[str, Any]
     best = state.best_candidate()
     spend = state.spend
     return {
-        "run": state.run,
+        "run": entry.run,
         "status": state.phase(owned=owned),
         "dir": str(entry.folder),
         "notebook": None if entry.notebook is None else str(entry.notebook),
@@ -42,6 +42,11 @@ def run_json(state: RunState, entry: RunEntry, *, owned: bool) -> dict[str, Any]
     }
 
 
+def run_now(entry: RunEntry) -> dict[str, Any]:
+    """:func:`run_json` of a run as its journal and its lock tell it now. Raises as reading the journal does."""
+    return run_json(fold(read_records(entry.folder / JOURNAL)), entry, owned=is_owned(entry.folder))
+
+
 def list_runs() -> list[dict[str, Any]]:
     """All runs of this account on this machine, newest first. One that cannot be read says so in ``status``."""
     return [_listed(entry) for entry in RunIndex().list()]
@@ -51,8 +56,7 @@ def _listed(entry: RunEntry) -> dict[str, Any]:
     status = "missing"
     if not entry.missing:
         try:
-            state = fold(read_records(entry.folder / JOURNAL))
-            return run_json(state, entry, owned=is_owned(entry.folder))
+            return run_now(entry)
         except (AideError, ValueError, KeyError) as error:
             status = f"unreadable ({type(error).__name__})"
     return {"run": entry.run, "status": status, "dir": str(entry.folder), "candidates": 0, "best": None}

@@ -184,7 +184,14 @@ def test_another_process_pauses_resumes_and_stops_a_run(aide: Aide, data: Path, 
     until(lambda: aide.of_kind("reviewed"))
     assert len(aide.of_kind("chosen")) == 1
     assert aide("list", "--json").json["runs"][0]["status"] == "paused"
-    assert aide("resume", run).code == 0
+    refused = aide("resume", run, "--base-url", "http://127.0.0.1:9/v1")
+    assert (refused.code, "--base-url" in refused.err) == (2, True)
+    assert len(aide.of_kind("resumed")) == 0
+    resumed = aide("resume", run, "--review", "flagged", "--json")
+    assert resumed.code == 0
+    assert resumed.json["status"] == "running"
+    assert resumed.json["dir"] == run
+    assert [one["to"] for one in aide.of_kind("changed")] == ["flagged"]
     until(lambda: len(aide.of_kind("chosen")) > 1)
     assert aide("stop", run).code == 0
     process.communicate(timeout=90)
@@ -213,6 +220,18 @@ def test_a_stopped_run_that_nobody_owns_is_closed_and_never_resumed(aide: Aide, 
     again = aide("resume", str(aide.run))
     assert again.code == 2
     assert "closed" in again.err
+
+
+def test_a_run_whose_folder_was_moved_goes_on_there(aide: Aide, data: Path, model: Any) -> None:
+    process = aide.start("run", "--data", str(data), *GOAL, *asked(model(programs=ENDLESS)), "--steps", "5")
+    until(lambda: aide.of_kind("started"))
+    process.kill()
+    process.wait()
+    moved = aide.run.rename(aide.home / "moved")
+    done = aide("resume", str(moved), "--base-url", model(), "--json")
+    assert done.code == 0, done.err
+    assert done.json["notebook"] == str(moved / "audit.ipynb")
+    assert aide("verify", str(moved)).code == 0
 
 
 @pytest.mark.parametrize("change", ["edit", "cut", "older"])
