@@ -11,13 +11,15 @@ from typing import Any
 
 from .audit.redact import Redactor, known_secrets
 from .data.view import build_view, remove_view
-from .errors import BadRequest
+from .errors import AideError, BadRequest
 from .grading.metrics import MetricReader
 from .home import jupyter_folders
 from .options import limits_from_options
+from .recording import LiveOutput
 from .sandbox.execution import execute_program
 from .sandbox.outcome import Execution
 from .sandbox.pool import Kernels
+from .untrusted import visible
 
 EXIT = {"ok": 0, "error": 1, "timeout": 124, "died": 1, "limit": 3, "refused": 97, "stopped": 130}
 
@@ -44,8 +46,8 @@ async def run_one(
         code = program.read_bytes().decode("utf-8-sig")
     except (OSError, UnicodeDecodeError) as error:
         raise BadRequest(f"{program} cannot be read: {error}.", "Name a Python file in UTF-8.") from error
-    if keep is not None and keep.exists() and any(keep.iterdir()):
-        raise BadRequest(f"The folder {keep} is not empty.", "Name a new folder with --keep.")
+    if keep is not None:
+        _must_be_free(keep)
     limits = limits_from_options(seconds, memory_bytes)
     place = Path(tempfile.mkdtemp(prefix="aide-exec-"))
     try:
@@ -58,11 +60,13 @@ async def run_one(
             warm=(),
         )
         metric = MetricReader()
-        shown = _Printer(quiet=as_json)
-        execution = await execute_program(code, kernels, limits, on_output=shown, on_text=metric.feed)
+        redactor = Redactor(known_secrets())
+        shown = LiveOutput(redactor, _ignore if as_json else _show)
+        execution = await execute_program(code, kernels, limits, on_output=shown.feed, on_text=metric.feed)
+        shown.end()
         if keep is not None:
-            shutil.copytree(execution.workspace / "working", keep, dirs_exist_ok=True)
-        result = _result(execution, metric)
+            _keep(execution.workspace / "working", keep)
+        result = _result(execution, metric, redactor)
     finally:
         if (place / "view").exists():
             remove_view(place / "view")
@@ -70,24 +74,39 @@ async def run_one(
     if as_json:
         print(json.dumps(result))
     elif execution.status != "ok":
-        print(f"jupyter aide: {result['error'] or execution.status}", file=sys.stderr)
+        print(f"jupyter aide: {visible(result['error'] or execution.status)}", file=sys.stderr)
     return EXIT[execution.status]
 
 
-class _Printer:
-    """Prints running output as it comes, known secrets masked."""
+def _must_be_free(keep: Path) -> None:
+    """Makes the folder, before the program runs and its work could be lost."""
+    try:
+        keep.mkdir(parents=True, exist_ok=True)
+        free = not any(keep.iterdir())
+    except OSError as error:
+        raise BadRequest(f"{keep} cannot be a folder: {error.strerror}.", "Name another with --keep.") from error
+    if not free:
+        raise BadRequest(f"The folder {keep} is not empty.", "Name a new folder with --keep.")
 
-    def __init__(self, *, quiet: bool) -> None:
-        self._quiet = quiet
 
-    def __call__(self, offset: int, text: str) -> None:
-        if not self._quiet:
-            sys.stdout.write(text)
-            sys.stdout.flush()
+def _keep(working: Path, keep: Path) -> None:
+    try:
+        shutil.copytree(working, keep, dirs_exist_ok=True)
+    except (OSError, shutil.Error) as error:
+        raise AideError(f"What the program left could not be copied to {keep}: {error}.", "Make room there.") from error
 
 
-def _result(execution: Execution, metric: MetricReader) -> dict[str, Any]:
-    redactor = Redactor(known_secrets())
+def _show(offset: int, text: str) -> None:
+    """Prints running output as it comes. A terminal obeys nothing in it but returns, new lines and tabs."""
+    sys.stdout.write("\r".join(map(visible, text.split("\r"))) if sys.stdout.isatty() else text)
+    sys.stdout.flush()
+
+
+def _ignore(offset: int, text: str) -> None:
+    """With ``--json`` the output is in the object."""
+
+
+def _result(execution: Execution, metric: MetricReader, redactor: Redactor) -> dict[str, Any]:
     error = execution.error
     words = None if error is None else f"{error.name}: {error.message}"
     if words is None and execution.status != "ok":

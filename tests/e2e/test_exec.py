@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import pty
 import subprocess
 from pathlib import Path
 
@@ -41,6 +43,49 @@ def test_what_a_program_prints_is_shown_and_what_it_leaves_is_kept(aide: Aide, d
     done = aide("exec", "program.py", "--data", str(data), "--keep", "left")
     assert (done.code, done.out) == (0, "rows 41\n")
     assert (aide.home / "left" / "out.txt").read_text() == "kept"
+
+
+def test_a_folder_that_cannot_be_kept_to_is_refused_before_the_program_runs(aide: Aide) -> None:
+    (aide.home / "program.py").write_text("print('it ran')")
+    (aide.home / "file").write_text("")
+    (aide.home / "full").mkdir()
+    (aide.home / "full" / "mine.txt").write_text("mine")
+    for keep in ("file", "file/below", "full"):
+        done = aide("exec", "program.py", "--keep", keep)
+        assert (done.code, done.out) == (2, ""), done.err
+        assert keep in done.err
+        assert "Traceback" not in done.err
+    assert (aide.home / "full" / "mine.txt").read_text() == "mine"
+
+
+def test_a_known_secret_is_masked_in_what_is_shown_as_in_the_object(aide: Aide) -> None:
+    secret = "sk-ant-0123456789abcdefghij"
+    (aide.home / "program.py").write_text(
+        f"import sys\nfor c in {secret!r}:\n    print(c, end='', flush=True)\nprint()"
+    )
+    for more in ((), ("--json",)):
+        done = aide("exec", "program.py", *more, ANTHROPIC_API_KEY=secret)
+        assert done.code == 0
+        assert secret not in done.out
+        assert "ANTHROPIC_API_KEY" in done.out
+
+
+def test_a_terminal_is_not_led_by_what_a_program_prints(aide: Aide) -> None:
+    (aide.home / "program.py").write_text(
+        "print('1%\\r2% \\x1b]0;owned\\x07 \\u202e', 'é')\nraise ValueError('\\x1b[31m')"
+    )
+    ours, theirs = pty.openpty()
+    try:
+        done = subprocess.run(
+            [*COMMAND, "exec", "program.py"], cwd=aide.home, env=aide.env, stdout=theirs, stderr=theirs
+        )
+        shown = os.read(ours, 1 << 16).decode()
+    finally:
+        os.close(ours)
+        os.close(theirs)
+    assert done.returncode == 1
+    assert shown.startswith("1%\r2% \\x1b]0;owned\\x07 \\u202e é\r\n")
+    assert "\x1b" not in shown
 
 
 def test_a_missing_program_is_said(aide: Aide) -> None:
