@@ -185,6 +185,7 @@ def _somebody_can_answer(mode: r.ReviewMode, opening: Opening) -> None:
 @contextlib.contextmanager
 def _run_folder(out: Path, name: str) -> Iterator[tuple[Path, Callable[[], None]]]:
     """A new folder, which is removed again unless the run comes to its first record: the second value says so."""
+    made = [one for one in (out, *out.parents) if not os.path.lexists(one)]
     try:
         out.mkdir(parents=True, exist_ok=True)
         folder = out.resolve() / name
@@ -207,7 +208,8 @@ def _run_folder(out: Path, name: str) -> Iterator[tuple[Path, Callable[[], None]
                 remove_view(folder / VIEW)
             shutil.rmtree(folder, ignore_errors=True)
             with contextlib.suppress(OSError):
-                out.rmdir()
+                for one in made:
+                    one.rmdir()
 
 
 def _remove_view_of_closed(journal: Journal, root: Path) -> None:

@@ -52,6 +52,14 @@ def test_what_cannot_be_is_refused_with_what_to_do(
     assert aide("list", "--json").json["runs"] == []
 
 
+def test_what_is_refused_leaves_the_folders_as_they_were(aide: Aide) -> None:
+    (aide.home / "mine").mkdir()
+    for out in ("mine", "mine/new/newer", "other/new"):
+        assert aide("run", "--data", "nowhere", *GOAL, *AUTO, "--out", out).code == 2
+    assert list((aide.home / "mine").iterdir()) == []
+    assert not (aide.home / "other").exists()
+
+
 def test_a_data_folder_below_a_run_is_refused(aide: Aide, data: Path, model: Any) -> None:
     assert aide("run", "--data", str(data), *GOAL, *AUTO, *asked(model()), "--steps", "1").code == 0
     done = aide("run", "--data", str(aide.run / "candidates"), *GOAL, *AUTO)
