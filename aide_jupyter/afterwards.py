@@ -28,7 +28,9 @@ from .run_index import RunEntry, RunIndex
 
 def check_run(path: Path, key: str | None = None) -> Verdict:
     """Verify a run with the keys and the index of this machine. Raises as :func:`.audit.verify.verify`."""
-    return verify(path, key=key, keys=known_fingerprints(keys_folder()), index=_known)
+    entries = RunIndex().list()
+    listed = [*(entry.folder for entry in entries), *(notebook_of(entry) for entry in entries)]
+    return verify(path, key=key, keys=known_fingerprints(keys_folder()), index=_known, listed=listed)
 
 
 @dataclass(frozen=True)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
@@ -55,16 +55,28 @@ class Place:
     index_problem: str = ""
 
 
-def find(path: Path, index: Callable[[str], Known | None]) -> Place:
+_TRACES = (JOURNAL, NOTEBOOK, "journal.lock", "notebook.lock", "blobs", "candidates")
+"""Any of these in a folder says that it is a run's, also where others were taken out of it."""
+
+
+def find(path: Path, index: Callable[[str], Known | None], listed: Collection[Path] = ()) -> Place:
     """The folder and the notebook that belong to ``path``, by what lies there and by the index.
+
+    Parameters
+    ----------
+    listed
+        The folders and notebooks that the index names: a run's, whatever is left there.
 
     Raises
     ------
     BadRequest
-        There is nothing at ``path``.
+        There is nothing at ``path``, or nothing of a run.
     """
+    what = "Give a run's folder, its audit.ipynb or its journal.jsonl."
     if not os.path.lexists(path):
-        raise BadRequest(f"There is nothing at {path}.", "Give a run's folder, its audit.ipynb or its journal.jsonl.")
+        raise BadRequest(f"There is nothing at {path}.", what)
+    if not _is_of_a_run(path, listed):
+        raise BadRequest(f"Nothing at {path} is of a run, so there is nothing to check.", what)
     if path.suffix == ".ipynb":
         run = read_notebook(path).run
         known, problem = _look_up(run, index)
@@ -76,6 +88,15 @@ def find(path: Path, index: Callable[[str], Known | None]) -> Place:
     places = [folder / NOTEBOOK, None if known is None else known.notebook, _renamed(folder, run)]
     notebook = next((place for place in places if place is not None and os.path.lexists(place)), None)
     return Place(folder, notebook, path.is_dir(), _anchor(known), problem)
+
+
+def _is_of_a_run(path: Path, listed: Collection[Path]) -> bool:
+    here = Path(os.path.abspath(path))  # noqa: PTH100  as absolute(), without the “..”
+    folder = here if here.is_dir() else here.parent
+    if here in listed or folder in listed or any(os.path.lexists(folder / trace) for trace in _TRACES):
+        return True
+    notebooks = folder.glob("*.ipynb") if here.is_dir() else [here] if here.suffix == ".ipynb" else ()
+    return any(read_notebook(one).run for one in notebooks)
 
 
 def _look_up(run: str, index: Callable[[str], Known | None]) -> tuple[Known | None, str]:

@@ -70,6 +70,7 @@ def verify(
     key: str | None = None,
     keys: Collection[str] = (),
     index: Callable[[str], Known | None] = lambda run: None,
+    listed: Collection[Path] = (),
 ) -> Verdict:
     """Check a run against its records.
 
@@ -83,6 +84,8 @@ def verify(
         The fingerprints that this machine has.
     index
         What this machine knows of a run, by its id; None where it does not know it.
+    listed
+        The folders and notebooks of the runs that this machine knows.
 
     Returns
     -------
@@ -92,10 +95,10 @@ def verify(
     Raises
     ------
     BadRequest
-        There is nothing at ``path``, or ``key`` is no fingerprint.
+        There is nothing of a run at ``path``, or ``key`` is no fingerprint.
     """
     trusted = {*keys, normal_fingerprint(key)} if key else set(keys)
-    place = find(path, index)
+    place = find(path, index, listed)
     notebook = None if place.notebook is None else read_notebook(place.notebook)
     return _Check(place, notebook, trusted).verdict()
 

@@ -360,6 +360,31 @@ def test_well_signed_nonsense_is_altered_and_names_its_record(tmp_path: Path) ->
     assert verdict.code == 1 and verdict.first_bad == len(story.records) - 1
 
 
+@pytest.mark.parametrize("left", ["journal.jsonl", "audit.ipynb", "journal.lock", "blobs", "renamed.ipynb", "listed"])
+def test_what_is_left_of_a_run_is_altered_and_what_is_no_run_is_not_called_so(
+    folder: Path, tmp_path: Path, left: str
+) -> None:
+    other = tmp_path / "data"
+    other.mkdir()
+    (other / "train.csv").write_text("a,b\n1,2\n")
+    (other / "mine.ipynb").write_text('{"cells":[],"metadata":{},"nbformat":4,"nbformat_minor":5}')
+    for path in (other, other / "train.csv", other / "mine.ipynb"):
+        with pytest.raises(BadRequest, match="of a run"):
+            check(path)
+    match left:
+        case "renamed.ipynb":
+            (folder / "audit.ipynb").rename(other / left)
+        case "journal.lock":
+            (other / left).touch()
+        case "blobs":
+            (other / left).mkdir()
+        case "journal.jsonl":
+            (other / left).write_text("")
+        case "audit.ipynb":
+            (other / left).write_text("{}")
+    assert check(other, listed=[other] if left == "listed" else []).code == 1
+
+
 def test_a_path_where_nothing_is_says_so(tmp_path: Path) -> None:
     with pytest.raises(BadRequest, match="There is nothing at"):
         check(tmp_path / "nowhere")
