@@ -16,6 +16,7 @@ from typing import Any
 from . import __version__
 from .errors import AideError, BadRequest
 from .options import bytes_from_words
+from .untrusted import visible
 
 REVIEW_MODES = ("every", "flagged", "auto")
 NOTHING_VERIFIED = 4
@@ -34,7 +35,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     except AideError as error:
         if arguments.debug:
             logging.getLogger(__name__).debug("where it came from", exc_info=error)
-        print(f"jupyter aide: {error}", file=sys.stderr)
+        print(f"jupyter aide: {visible(str(error))}", file=sys.stderr)
         if getattr(arguments, "json", False):
             print(json.dumps({"status": "refused" if error.exit_code == 97 else "error", "error": error.message}))
         return error.exit_code

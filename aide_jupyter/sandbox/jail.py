@@ -115,7 +115,7 @@ class Attempt:
             "syscalls": refused_calls(),
             "report": str(self.report),
             "nonce": self.nonce,
-            "argv": [interpreter().executable, *FLAGS, "-m", "ipykernel_launcher", "-f", str(plan.sockets / "k.json")],
+            "argv": [interpreter().executable, *FLAGS, *self.spec.start, "-f", str(plan.sockets / "k.json")],
             "environment": plan.environment,
             "folder": str(plan.folder),
         }

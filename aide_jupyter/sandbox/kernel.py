@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Self
 
@@ -77,7 +78,7 @@ class RestrictedKernel:
         AideError
             Where the kernel did not become ready. Its jail is dead then, and its folders are left to the caller.
         """
-        jail = await launch(spec)
+        jail = await launch(replace(spec, start=("-c", warmup.START)))
         wires: list[Wire] = []
         try:
             if proven is not None:

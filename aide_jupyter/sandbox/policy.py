@@ -45,6 +45,8 @@ class JailSpec:
         Files and folders below ``readable`` that the kernel must not see.
     uids
         The range of uids for kernels, used where the server runs as root.
+    start
+        What starts the kernel: arguments of its Python, before those that name its connection file.
     """
 
     workspace: Path
@@ -56,6 +58,7 @@ class JailSpec:
     folder: Path | None = None
     hidden: tuple[Path, ...] = ()
     uids: tuple[int, int] = UIDS
+    start: tuple[str, ...] = ("-m", "ipykernel_launcher")
 
 
 @dataclass(frozen=True)

@@ -31,6 +31,7 @@ AUTO = ("--review", "auto")
         (("--data", "data", *GOAL, *AUTO, "--policy", "nosuch"), "default"),
         (("--data", "data", *GOAL, *AUTO, "--model", "openai/gpt-4.1"), "OPENAI_API_KEY"),
         (("--data", "data", *GOAL, *AUTO, "--memory", "1K"), "--memory"),
+        (("--data", "no\x1b]0;where", *GOAL, *AUTO), "no\\x1b]0;where"),
         (("--data", "data", *GOAL, *AUTO, "--memory", "1e30"), "--memory"),
         (("--data", "data", *GOAL, *AUTO, "--seed", "9" * 20), "--seed"),
         (("--data", "data", *GOAL, *AUTO, "--max-tokens", "9" * 20), "--max-tokens"),

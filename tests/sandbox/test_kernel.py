@@ -40,6 +40,16 @@ def test_what_was_warmed_is_imported_and_leaves_no_name(run_folder):
     _with_kernel(run_folder, use, "numpy", "no_such_module")
 
 
+def test_what_is_left_out_to_start_soon_is_there_for_a_program(run_folder):
+    async def use(kernel: RestrictedKernel) -> None:
+        code = (
+            "import gc, sys\nprint(gc.isenabled(), 'debugpy' in sys.modules)\nimport debugpy\nprint(debugpy.__name__)"
+        )
+        assert (await kernel.run(code, LIMITS)).text() == "True False\ndebugpy\n"
+
+    _with_kernel(run_folder, use)
+
+
 def test_output_is_heard_while_the_program_runs(run_folder):
     async def use(kernel: RestrictedKernel) -> None:
         heard: list[tuple[int, str]] = []
