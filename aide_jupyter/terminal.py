@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import json
+import logging
+import os
 import signal
 import sys
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import AbstractAsyncContextManager, contextmanager, nullcontext
-from typing import Any
+from typing import IO, Any, TextIO, cast
 
 from rich.console import Console
 
@@ -23,6 +25,7 @@ from .run import Run
 from .task import Request
 
 INTERRUPTED = 130
+_log = logging.getLogger(__name__)
 
 
 def run_in_terminal(request: Request, *, as_json: bool, verify: bool = False) -> int:
@@ -56,7 +59,9 @@ class _Session:
 
     def __init__(self, as_json: bool) -> None:
         self._as_json = as_json
-        self._console = Console(stderr=as_json)
+        stream = sys.stderr if as_json else sys.stdout
+        self._console = Console(file=None if stream is None else cast(IO[str], _Output(stream, self._unread)))
+        self._on_unread: Callable[[], object] = lambda: None
         self._interrupts = 0
         self._given_up = threading.Event()
 
@@ -105,11 +110,17 @@ class _Session:
         loop = asyncio.get_running_loop()
         loop.add_signal_handler(signal.SIGINT, handle, False)
         loop.add_signal_handler(signal.SIGTERM, handle, True)
+        self._on_unread = lambda: loop.call_soon_threadsafe(handle, False)
         try:
             yield
         finally:
+            self._on_unread = lambda: None
             loop.remove_signal_handler(signal.SIGINT)
             loop.remove_signal_handler(signal.SIGTERM)
+
+    def _unread(self) -> None:
+        """Nobody reads on (``| head``): as Ctrl+C."""
+        self._on_unread()
 
     def _give_up(self, task: asyncio.Task[Any] | None) -> Callable[[bool], None]:
         """While a run is prepared: end that, and leave nothing behind."""
@@ -152,3 +163,40 @@ class _Session:
 
     def _say(self, words: str) -> None:
         self._console.print(words, markup=False, highlight=False, soft_wrap=True)
+
+
+class _Output:
+    """Standard output or standard error, of which a loss never ends what is being recorded.
+
+    A reader that is gone is told once. A terminal that was hung up, or a full disk below a log, loses only words.
+    """
+
+    def __init__(self, stream: TextIO, unread: Callable[[], None]) -> None:
+        self._stream = stream
+        self._unread = unread
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._stream, name)
+
+    def write(self, words: str) -> int:
+        """As a stream's."""
+        with self._never_ending():
+            self._stream.write(words)
+        return len(words)
+
+    def flush(self) -> None:
+        """As a stream's."""
+        with self._never_ending():
+            self._stream.flush()
+
+    @contextmanager
+    def _never_ending(self) -> Iterator[None]:
+        try:
+            yield
+        except BrokenPipeError:
+            nowhere = os.open(os.devnull, os.O_WRONLY)
+            os.dup2(nowhere, self._stream.fileno())
+            os.close(nowhere)
+            self._unread()
+        except OSError as error:
+            _log.debug("What was to be shown is lost: %s", error)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import signal
+import subprocess
 import time
 from collections import Counter
 from collections.abc import Callable
@@ -14,10 +15,11 @@ from typing import Any
 import nbformat
 import pytest
 
-from .conftest import SHARED, Aide
+from .conftest import COMMAND, SHARED, Aide
 
 pytestmark = pytest.mark.sandbox
-GOAL = ("--goal", "Predict the price. Minimize the rmse.", "--review", "auto", "--json")
+PLAIN = ("--goal", "Predict the price. Minimize the rmse.", "--review", "auto")
+GOAL = (*PLAIN, "--json")
 
 
 def until(condition: Callable[[], Any], seconds: float = 90) -> Any:
@@ -172,6 +174,29 @@ def test_killed_in_mid_program_nothing_survives_and_resume_finishes_without_runn
     assert aide.of_kind("finished")[0]["status"] == "unknown"
     assert max(Counter(one["candidate"] for one in aide.of_kind("started") if one["purpose"] == "search").values()) == 1
     assert aide("verify", str(aide.run)).code == 0
+
+
+def test_a_reader_that_goes_away_leaves_a_run_that_can_be_resumed(aide: Aide, data: Path, model: Any) -> None:
+    process = aide.start("run", "--data", str(data), *PLAIN, *asked(model(programs=SLOW)), "--steps", "3")
+    until(lambda: aide.of_kind("started"))
+    assert process.stdout is not None
+    assert process.stderr is not None
+    process.stdout.close()
+    assert process.wait(timeout=90) == 130
+    assert process.stderr.read() == ""
+    assert len(aide.of_kind("finished")) == 1
+    assert aide.of_kind("paused")
+    assert aide("resume", str(aide.run), "--base-url", model(), "--json").json["candidates"] == 3
+
+
+def test_a_run_goes_on_where_its_log_can_no_longer_be_written(aide: Aide, data: Path, model: Any) -> None:
+    with open("/dev/full", "w") as full:
+        done = subprocess.run(
+            [*COMMAND, "run", "--data", str(data), *PLAIN, *asked(model()), "--steps", "2"],
+            cwd=aide.home, env=aide.env, stdin=subprocess.DEVNULL, stdout=full, stderr=subprocess.PIPE, text=True,
+        )  # fmt: skip
+    assert "Traceback" not in done.stderr
+    assert aide.of_kind("closed")
 
 
 def test_another_process_pauses_resumes_and_stops_a_run(aide: Aide, data: Path, model: Any) -> None:
