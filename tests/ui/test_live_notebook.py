@@ -326,6 +326,7 @@ def test_it_catches_up_after_a_lost_connection(lab: Lab, page: Page) -> None:
             sockets.append(socket)
 
     page.route_web_socket(re.compile(r"/aide-jupyter/.*/live"), through)
+    page.route(re.compile(r"/aide-jupyter/"), lambda route: route.abort() if refuse else route.fallback())
     run = lab.run()
     lab.waiting(run)
     open_lab(page, lab)
