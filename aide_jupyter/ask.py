@@ -12,6 +12,7 @@ import os
 import shlex
 import sys
 import tempfile
+from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
 
@@ -27,6 +28,17 @@ from .untrusted import Untrusted
 
 CODE_CHARS = 200_000
 _HELP = "[a]pprove  [e]dit  [r]eject  [c]ode  [d]iff  [p]ause the run and leave"
+
+
+@contextlib.asynccontextmanager
+async def watched(run: Run, console: Console) -> AsyncIterator[None]:
+    """Show a run's progress while it works, and ask in the same terminal where somebody can answer."""
+    engine = run.engine
+    progress = Progress(console, lambda: engine.state, engine.blobs.text)
+    engine.journal.on_append.append(progress.record)
+    with progress:
+        async with Questions(run, console, progress) if engine.parts.can_ask else contextlib.nullcontext():
+            yield
 
 
 class Questions:

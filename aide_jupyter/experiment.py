@@ -7,11 +7,15 @@ import math
 import sys
 from collections.abc import Callable, Coroutine
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
 
+from rich.console import Console
+
 from . import records as r
+from .ask import watched
 from .errors import AideError, BadRequest
 from .opening import Opening, new_run
 from .options import request_from_options
@@ -78,14 +82,14 @@ class Experiment:
         self.request: Request = request_from_options(self._options)
 
     def run(self, steps: int) -> Solution:
-        """Search for ``steps`` candidates and return the best program.
+        """Search for ``steps`` candidates and return the best program. In a terminal it shows progress, and asks there.
 
         Raises
         ------
         BadRequest
             Where nobody can be asked for reviews and ``review=`` was not given.
         AideError
-            Where the run could not go on, or ended without any program that has a number.
+            Where the run could not go on, was left in the terminal, or ended without any program that has a number.
         """
         request = request_from_options({**self._options, "steps": steps})
         can_ask = sys.stdin is not None and sys.stdin.isatty() and sys.stdout.isatty()
@@ -100,9 +104,14 @@ class Experiment:
     async def _run(self, request: Request, can_ask: bool) -> Solution:
         opening = Opening(can_ask=can_ask)
         async with new_run(request, opening) as run:
-            await run.go()
+            async with watched(run, Console()) if can_ask else nullcontext():
+                await run.go()
             state, blobs = run.engine.state, run.engine.blobs
             best = state.best_candidate()
+            if state.closed is None:
+                raise AideError(
+                    f"The run {state.run} was left before its end.", f"Go on with: jupyter aide resume {state.run}"
+                )
             if best is None or best.grade is None:
                 raise AideError(
                     f"No program ended with a number in {state.steps} steps.",

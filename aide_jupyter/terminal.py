@@ -10,17 +10,17 @@ import signal
 import sys
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import AbstractAsyncContextManager, contextmanager, nullcontext
+from contextlib import AbstractAsyncContextManager, contextmanager
 from typing import IO, Any, TextIO, cast
 
 from rich.console import Console
 
 from . import records as r
 from .afterwards import check_run
-from .ask import Questions
+from .ask import watched
 from .listing import run_json, source_of
 from .opening import Opening, new_run, resume_run
-from .progress import Progress, number, spend
+from .progress import number, spend
 from .run import Run
 from .task import Request
 
@@ -96,13 +96,9 @@ class _Session:
         return 0 if state.best is not None else 1
 
     async def _work(self, run: Run) -> None:
-        engine = run.engine
-        progress = Progress(self._console, lambda: engine.state, engine.blobs.text)
-        engine.journal.on_append.append(progress.record)
         self._say(f"{run.folder}")
-        with progress:
-            async with Questions(run, self._console, progress) if engine.parts.can_ask else nullcontext():
-                await run.go()
+        async with watched(run, self._console):
+            await run.go()
 
     @contextmanager
     def _signals(self, handle: Callable[[bool], None]) -> Iterator[None]:

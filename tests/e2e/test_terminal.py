@@ -7,6 +7,7 @@ import pty
 import re
 import select
 import subprocess
+import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -27,8 +28,9 @@ class Terminal:
     def __init__(self, aide: Aide, *arguments: str, **env: str) -> None:
         self._fd, theirs = pty.openpty()
         env = {**aide.env, "TERM": "xterm", "COLUMNS": "120", "LINES": "40", **env}
+        command = [sys.executable, *arguments] if arguments[0] == "-c" else [*COMMAND, *arguments]
         self.process = subprocess.Popen(
-            [*COMMAND, *arguments], cwd=aide.home, env=env, stdin=theirs, stdout=theirs, stderr=theirs, close_fds=True
+            command, cwd=aide.home, env=env, stdin=theirs, stdout=theirs, stderr=theirs, close_fds=True
         )
         os.close(theirs)
         self.seen = ""
@@ -135,3 +137,32 @@ def test_a_program_cannot_hide_what_it_is_from_the_terminal(aide: Aide, data: Pa
     assert "\\x1b[2J" in shell.seen
     shell.type("r\n\n")
     shell.wait_for("Why")
+
+
+API = """
+from aide_jupyter import Experiment
+options = {{"model": "openai/scripted", "base_url": {base!r}, "generate_report": False}}
+solution = Experiment("data", goal="Predict the price. Minimize the rmse.", **options).run(steps=1)
+print("it gave", solution.valid_metric)
+"""
+
+
+def test_the_python_api_asks_in_the_terminal_too(aide: Aide, data: Path, model: Any, terminal: Any) -> None:
+    screen = terminal("-c", API.format(base=model()))
+    screen.wait_for("leave > ")
+    assert not aide.of_kind("started")
+    screen.type("a\n")
+    screen.wait_for("it gave 0.5")
+    assert screen.end() == 0
+    assert [one["decision"] for one in aide.of_kind("decided")] == ["approve"]
+
+
+def test_a_run_of_the_python_api_that_is_left_says_how_to_go_on(
+    aide: Aide, data: Path, model: Any, terminal: Any
+) -> None:
+    screen = terminal("-c", API.format(base=model()))
+    screen.wait_for("leave > ")
+    screen.type("p\n")
+    screen.wait_for("Go on with: jupyter aide resume")
+    assert screen.end() == 1
+    assert not aide.of_kind("closed")
