@@ -28,6 +28,8 @@ MOST = 2**53 - 1
 def request_from_options(options: Mapping[str, Any]) -> Request:
     """Build a request. An option that is None is as if it had not been given.
 
+    ``memory`` may be in words (``4G``), and ``known`` one string with commas, as on the command line.
+
     Raises
     ------
     BadRequest
@@ -36,6 +38,10 @@ def request_from_options(options: Mapping[str, Any]) -> Request:
     if unknown := sorted(set(options) - OPTIONS):
         raise BadRequest(f"Unknown option: {', '.join(unknown)}.", f"The options are: {', '.join(sorted(OPTIONS))}.")
     given = {name: value for name, value in options.items() if value is not None}
+    if isinstance(given.get("memory"), str):
+        given["memory"] = bytes_from_words(given["memory"])
+    if isinstance(given.get("known"), str):
+        given["known"] = given["known"].split(",")
     _must_fit(given)
     if given.get("minimize") and given.get("maximize"):
         raise BadRequest("--minimize and --maximize exclude each other.", "Give the one that the metric needs.")
@@ -132,6 +138,8 @@ def _in_words(error: ValidationError) -> tuple[str, str]:
     option = _FIELD_OPTIONS.get(place, place.removeprefix("settings.").replace(".", "-").replace("_", "-"))
     message = str(first["msg"]).removeprefix("Value error, ")
     what = f"--{option}" if option else "The request"
+    if first["type"] == "missing" and len(first["loc"]) == 1:
+        return f"{what} is missing.", f"Give {what}."
     return f"{what} cannot be {first['input']!r}: {message[0].lower()}{message[1:]}.", f"Give {what} another value."
 
 

@@ -10,6 +10,9 @@ from typing import Any
 
 import pytest
 
+from aide_jupyter import Experiment
+from aide_jupyter.errors import BadRequest
+
 from .conftest import Aide
 from .test_run import asked
 
@@ -117,6 +120,33 @@ def python(aide: Aide, options: dict[str, Any]) -> Any:
         capture_output=True,
         text=True,
     )
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"goal": None}, "--goal is missing"),
+        ({"memory": "lots"}, "is not a size"),
+        ({"memory": "1K"}, "--memory"),
+        ({"price": (1,)}, "--price"),
+        ({"seed": 10**20}, "--seed"),
+        ({"colour": "blue"}, "Unknown option: colour"),
+    ],
+)
+def test_the_python_api_names_what_cannot_be(options: dict[str, Any], words: str) -> None:
+    with pytest.raises(BadRequest) as error:
+        Experiment("data", **{"goal": "Predict the price.", **options})
+    assert words in str(error.value)
+
+
+def test_the_python_api_takes_what_the_command_line_takes() -> None:
+    options = {"memory": "2G", "known": "a,b", "price": (0, 1.5), "preview": "off", "policy": "aide", "max_cost": 3}
+    request = Experiment("data", "Predict the price.", "RMSE", **options).request
+    assert request.settings.limits.memory_bytes == 2 << 30
+    assert request.known_columns == ("a", "b")
+    assert request.settings.price == (0.0, 1.5)
+    assert (request.settings.data_preview, request.settings.policy) == (False, "aide")
+    assert (request.evaluation, request.budgets.cost_usd) == ("RMSE", 3.0)
 
 
 def test_the_python_api_runs_and_returns_the_best(aide: Aide, data: Path, model: Any) -> None:
