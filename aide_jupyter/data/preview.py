@@ -55,7 +55,7 @@ def preview(
     level
         How much is told.
     target
-        The column to be predicted; its table and it come first.
+        The column to be predicted; its table comes first, and it first in that.
     links
         ``View.links``.
     limit
@@ -96,6 +96,8 @@ class _Reading:
             for read in self._table(entry):
                 (tables if isinstance(read, _Read) else rest).append(read)  # type: ignore[arg-type]
         tables.sort(key=lambda read: self.target not in read.names)
+        for read in tables[:1]:
+            read.put_first(self.target)
         _relate(tables)
         rest += self._images(found)
         rest += [self._other(entry) for entry in found.others]
@@ -147,8 +149,6 @@ class _Reading:
             profile.add(batch)
         seen = profile.rows.seen
         shown = [self._column(path, at, opened, profile) for at in wanted]
-        if at_target is not None:
-            shown.insert(0, shown.pop(wanted.index(at_target)))
         rest = [name for at, name in enumerate(names) if at not in set(wanted)]
         complete = opened.reader.complete
         self._note_reading(path, opened, seen)
@@ -169,11 +169,7 @@ class _Reading:
             more_dtypes=more,
             more_names=self._families(path, rest),
         )
-        return _Read(told, {names[at]: column for at, column in self._by_place(wanted, shown, at_target)}, names)
-
-    def _by_place(self, wanted: list[int], shown: list[Column], first: int | None) -> list[tuple[int, Column]]:
-        order = wanted if first is None else [first, *(at for at in wanted if at != first)]
-        return list(zip(order, shown, strict=True))
+        return _Read(told, {names[at]: column for at, column in zip(wanted, shown, strict=True)}, names)
 
     def _column(self, path: str, at: int, opened: Opened, profile: TableProfile) -> Column:
         sample = None if profile.sample is None else profile.sample[str(at)]
@@ -279,6 +275,14 @@ class _Read:
     told: Table
     columns: dict[str, Column]
     names: tuple[str, ...]
+
+    def put_first(self, name: str | None) -> None:
+        """Tell a column before the others, where there is such a one. In other tables the order is the file's."""
+        if name in self.columns:
+            first = self.columns[name]
+            self.columns = {name: first, **self.columns}
+            others = (column for column in self.told.columns if column is not first)
+            self.told = self.told.model_copy(update={"columns": (first, *others)})
 
 
 def _relate(tables: list[_Read]) -> None:

@@ -115,9 +115,7 @@ def _file(file: Mapping[str, Any], detail: _Detail | _Names, target: object) -> 
             told["without"] = list(file["missing"])[: detail.most if isinstance(detail, _Names) else None]
     if columns:
         if "submission" in path.lower() and len(columns) <= _FEW:
-            told["columns"] = [
-                str(one.get("name", "")) for one in sorted(columns, key=lambda one: not one.get("id_like"))
-            ]
+            told["columns"] = [str(one.get("name", "")) for one in columns]
         elif isinstance(detail, _Names):
             told["columns"] = _by_type(columns, detail)
         else:

@@ -56,6 +56,17 @@ def test_house_prices_have_the_right_types_and_numbers(shared_data: Path) -> Non
     assert test.same_columns_as == "train.csv" and test.missing == ("SalePrice",) and test.rows == 1459
 
 
+def test_the_target_comes_first_in_the_table_to_learn_from_and_other_tables_keep_their_order(tmp_path: Path) -> None:
+    (tmp_path / "train.csv").write_text("id,size,size.1,size,price\n1,2,3,4,5\n2,3,4,5,7\n")
+    for header, submission in (("id,price", "1,0\n2,0\n"), ("price,id", "0,1\n0,2\n")):
+        (tmp_path / "sample_submission.csv").write_text(f"{header}\n{submission}")
+        told = preview(tmp_path, "statistics", target="price")
+        assert [one.path for one in told.files] == ["train.csv", "sample_submission.csv"]  # type: ignore[union-attr]
+        names = [one.name for one in table(told, "train.csv").columns]
+        assert names[:2] == ["price", "id"] and len(names) == 5
+        assert ",".join(one.name for one in table(told, "sample_submission.csv").columns) == header
+
+
 def test_house_prices_fit_a_prompt_with_all_their_columns(shared_data: Path) -> None:
     for level in ("schema", "statistics", "samples"):
         told = preview(shared_data / "house_prices", level, target="SalePrice")  # type: ignore[arg-type]
