@@ -137,7 +137,9 @@ def _in_words(error: ValidationError) -> tuple[str, str]:
     place = ".".join(str(part) for part in first["loc"])
     option = _FIELD_OPTIONS.get(place, place.removeprefix("settings.").replace(".", "-").replace("_", "-"))
     message = str(first["msg"]).removeprefix("Value error, ")
-    what = f"--{option}" if option else "The request"
+    if not place:
+        return f"{message[0].upper()}{message[1:]}.", "Give what it asks for."
+    what = f"--{option}"
     if first["type"] == "missing" and len(first["loc"]) == 1:
         return f"{what} is missing.", f"Give {what}."
     return f"{what} cannot be {first['input']!r}: {message[0].lower()}{message[1:]}.", f"Give {what} another value."

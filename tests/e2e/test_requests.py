@@ -126,6 +126,7 @@ def python(aide: Aide, options: dict[str, Any]) -> Any:
     ("options", "words"),
     [
         ({"goal": None}, "--goal is missing"),
+        ({"goal": "  "}, "The goal is empty"),
         ({"memory": "lots"}, "is not a size"),
         ({"memory": "1K"}, "--memory"),
         ({"price": (1,)}, "--price"),
@@ -137,6 +138,7 @@ def test_the_python_api_names_what_cannot_be(options: dict[str, Any], words: str
     with pytest.raises(BadRequest) as error:
         Experiment("data", **{"goal": "Predict the price.", **options})
     assert words in str(error.value)
+    assert "data_dir" not in str(error.value)
 
 
 def test_the_python_api_takes_what_the_command_line_takes() -> None:
