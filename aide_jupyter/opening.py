@@ -10,6 +10,9 @@ from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import AsyncExitStack, asynccontextmanager
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
+
+from pydantic import JsonValue
 
 from . import records as r
 from .anchoring import anchored, notebook_of, open_journal, settle_calls, signing_key
@@ -110,7 +113,7 @@ async def resume_run(
     which
         A run's id, the beginning of it, its folder's name, or a path.
     mode, base_url, price
-        Replace what the run began with.
+        Replace what the run has; its journal says so, and a later resume goes on with them.
 
     Raises
     ------
@@ -130,20 +133,31 @@ async def resume_run(
         _somebody_can_answer(mode or state.mode, opening)
         opening.tell("Reading the data again")
         view = await asyncio.to_thread(view_again, state.opened.data, entry.folder, opening.stop)
-        settings = state.opened.settings
-        settings = settings.model_copy(
-            update={"base_url": base_url or settings.base_url, "price": price or settings.price}
-        )
+        served = {"base_url": base_url or state.base_url, "price": price or state.price}
+        settings = state.opened.settings.model_copy(update=served)
         prepared = await prepare(stack, opening, entry.folder, view, settings, state.spend.calls + 1)
         await prepared.measure(opening, state.opened.task.target)
         await prepared.check(opening, state.budgets)
         run = await _owned(stack, opening, owner, entry, journal, prepared)
         journal.settle_unknown()
         settle_calls(journal)
+        _note_where_the_model_is(journal, settings, opening.actor)
         if mode is not None:
             run.engine.switch_mode(mode, opening.actor)
         run.engine.resume(opening.actor)
         yield run
+
+
+def _note_where_the_model_is(journal: Journal, settings: r.Settings, actor: r.Actor) -> None:
+    """What of the data goes to a model goes there from now on, and at that price; a later resume goes on with it."""
+    before = {"base_url": journal.state.base_url, "price": journal.state.price}
+    after = {"base_url": settings.base_url, "price": settings.price}
+    if after != before:
+        journal.append(r.Changed(what="grant", before=_json(before), after=_json(after)), actor)
+
+
+def _json(given: dict[str, Any]) -> dict[str, JsonValue]:
+    return {name: list(value) if isinstance(value, tuple) else value for name, value in given.items()}
 
 
 async def _owned(

@@ -61,6 +61,8 @@ class RunState:
     head_hash: str = "0" * 64
     mode: r.ReviewMode = "every"
     budgets: r.Budgets = field(default_factory=r.Budgets)
+    base_url: str | None = None  # this and the price: where the model is served now, and what it costs there
+    price: tuple[float, float] | None = None
     hints: list[str] = field(default_factory=list)
     spend: Spend = field(default_factory=Spend)
     paused: r.Paused | None = None
@@ -138,6 +140,7 @@ class RunState:
 
     def _take_opened(self, body: r.Opened, record: r.Record) -> None:
         self.opened, self.mode, self.budgets = body, body.mode, body.budgets
+        self.base_url, self.price = body.settings.base_url, body.settings.price
 
     def _take_chosen(self, body: r.Chosen, record: r.Record) -> None:
         parent = None if body.parent is None else self.candidates[body.parent]
@@ -278,6 +281,10 @@ class RunState:
             self.hints.append(str(body.after))
         elif body.what == "budget":
             self.budgets = r.Budgets.model_validate(body.after)
+        elif isinstance(body.after, dict):
+            given = {name: body.after[name] for name in ("base_url", "price") if name in body.after}
+            now = r.Settings.model_validate({"base_url": self.base_url, "price": self.price, **given})
+            self.base_url, self.price = now.base_url, now.price
 
     def _take_network(self, body: r.Network, record: r.Record) -> None:
         self._mark(body.candidate, record)

@@ -98,7 +98,7 @@ class Caps(r.Model):
         if mode not in self.review_modes:
             raise _refused(f"The review mode “{mode}” is not allowed here", self.review_modes)
 
-    def must_allow_run(self, opened: r.Opened, mode: r.ReviewMode, budgets: r.Budgets) -> None:
+    def must_allow_run(self, opened: r.Opened, mode: r.ReviewMode, budgets: r.Budgets, base_url: str | None) -> None:
         """Whether a run that began elsewhere, or before the caps were set, may go on in this server.
 
         Raises
@@ -122,7 +122,7 @@ class Caps(r.Model):
             "feedback_model": settings.feedback.model,
             "report_model": settings.report.model,
             "policy": settings.policy,
-            "base_url": settings.base_url,
+            "base_url": base_url,
         }
         self._must_allow({name: value for name, value in options.items() if value is not None})
         for host in opened.grants.network:

@@ -106,7 +106,7 @@ class Runs(Looking):
             assert state.opened is not None
             if state.closed is not None:
                 raise BadRequest("The run is closed; nothing can be added to it.", "Begin a new run.")
-            self.caps.must_allow_run(state.opened, state.mode, state.budgets)
+            self.caps.must_allow_run(state.opened, state.mode, state.budgets, state.base_url)
             return state.opened.task.goal, state.mode
 
         goal, mode = await self.look(run, check)
@@ -169,7 +169,7 @@ class Runs(Looking):
         """The owner may write the notebook again; where that is not this server, the server brings it up once."""
         live = self._live.get(run)
         if live is not None and live.run is not None:
-            await live.run.write_notebook()
+            live.run.notebook_is_free()
             return
         entry = await self.off_loop(partial(entry_of, run))
         if entry is not None and not entry.missing:

@@ -99,9 +99,21 @@ def test_a_refused_key_ends_the_run_at_once_with_what_to_set_and_can_be_resumed(
     assert "Traceback" not in done.err
     (run,) = aide("list", "--json").json["runs"]
     assert run["status"] == "paused"
-    again = aide("resume", run["run"], "--base-url", model(), "--json")
+    first = aide.of_kind("opened")[0]["settings"]["base_url"]
+    second = model("401:1")
+    assert aide("resume", run["run"], "--base-url", second, "--price", "1", "2").code == 2
+    assert aide("resume", run["run"]).code == 2
+    assert "OPENAI_API_KEY" in aide("resume", run["run"]).err
+    third = model()
+    again = aide("resume", run["run"], "--base-url", third, "--json")
     assert again.code == 0, again.err
     assert again.json["candidates"] == 3
+    assert [(one["what"], one["from"], one["to"]) for one in aide.of_kind("changed")] == [
+        ("grant", {"base_url": first, "price": None}, {"base_url": second, "price": [1, 2]}),
+        ("grant", {"base_url": second, "price": [1, 2]}, {"base_url": third, "price": [1, 2]}),
+    ]
+    assert aide("verify", str(aide.run)).code == 0
+    assert third in (aide.run / "audit.ipynb").read_text()
 
 
 def test_a_run_without_any_number_ends_with_1(aide: Aide, data: Path, model: Any) -> None:

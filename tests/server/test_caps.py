@@ -99,7 +99,7 @@ def test_what_is_allowed_passes() -> None:
 def test_a_run_that_began_elsewhere_is_judged_before_it_goes_on() -> None:
     budgets = r.Budgets(steps=5, seconds=600, tokens=1000, cost_usd=2)
     limits = {"seconds": 60, "memory_bytes": 1 << 30}
-    TIGHT.must_allow_run(opened(limits=limits), "every", budgets)
+    TIGHT.must_allow_run(opened(limits=limits), "every", budgets, None)
     for body, mode, caps in (
         (opened(limits=limits), "auto", budgets),
         (opened(), "every", budgets),
@@ -110,4 +110,4 @@ def test_a_run_that_began_elsewhere_is_judged_before_it_goes_on() -> None:
         (opened(limits=limits).model_copy(update={"grants": r.Grants(network=("evil.test",))}), "every", budgets),
     ):
         with pytest.raises(BadRequest):
-            TIGHT.must_allow_run(body, mode, caps)  # type: ignore[arg-type]
+            TIGHT.must_allow_run(body, mode, caps, body.settings.base_url)  # type: ignore[arg-type]
