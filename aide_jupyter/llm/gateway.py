@@ -8,6 +8,7 @@ from functools import cached_property
 
 from .. import records as r
 from ..errors import ModelUnusable
+from ..untrusted import Untrusted
 from . import wire
 from .calls import Calls, FormRefused, Reply, ToolSpec
 from .prompts import Messages, repair_messages
@@ -17,6 +18,8 @@ from .routes import Route, key_advice
 AUTHOR_TOKENS = 8_192
 REVIEW_TOKENS = 2_048
 REPORT_TOKENS = 4_096
+SAID_CHARS = 300
+"""How much is shown of a reply that holds no program."""
 
 REVIEW_TOOL = ToolSpec("submit_review", "Submit what was learned from the execution.", REVIEW_SCHEMA)
 
@@ -81,7 +84,11 @@ class Gateway(Calls):
         try:
             return parse_program(reply.text, cut=reply.cut)
         except BadReply as bad:
-            raise BadReply(f"The model {choice.model} gave no usable program, asked twice: {bad.message}") from None
+            said = Untrusted(reply.text.strip(), "reply").render(SAID_CHARS, one_line=True)
+            said = f" It said: “{said}”" if said else ""
+            raise BadReply(
+                f"The model {choice.model} gave no usable program, asked twice: {bad.message}{said}"
+            ) from None
 
     async def review(self, choice: r.ModelChoice, messages: Messages, *, candidate: str | None = None) -> Review:
         """Ask what was learned: as a tool call, then as JSON, and take plain text where that is all that comes.

@@ -205,6 +205,15 @@ def test_a_malformed_reply_is_repaired_once(fault: str, problem: str, scripted: 
     assert problem in server.requests()[2]["prompt"]
 
 
+def test_what_is_said_in_the_place_of_a_program_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("aide_jupyter.llm.author.author.reply", lambda messages: "There is no\x1b table." + "x" * 1000)
+    ledger = Ledger()
+    with pytest.raises(BadReply, match=r"It said: “There is no\\x1b table\..*left out") as bad:
+        run(gateway(ledger).author(r.ModelChoice(), ASK))
+    assert len(bad.value.message) < 600
+    assert ledger.balanced()
+
+
 @pytest.mark.parametrize("fault", ["empty", "truncate"])
 def test_a_reply_malformed_twice_is_a_failed_step(fault: str, scripted: Callable[..., Any]) -> None:
     ledger, server = Ledger(), scripted(f"{fault}:1")
