@@ -169,6 +169,10 @@ _ASKED_FOR = re.compile(
     r"(?:\b(?:evaluat\w+|measur\w+|scor\w+|judged|metric|maximi[sz]\w+|minimi[sz]\w+|optimi[sz]\w+|high\w*|best|good|low\w*)"
     r"\b(?: \w+){0,2} ?:?)\s*$"
 )
+# Of several names the one that is said to be the metric counts, else the first ("predict error rates. Metric: R2").
+_SAID_TO_BE = re.compile(
+    r"\b(?:evaluat\w+|scor\w+|judged|metric)\b(?: (?:is|are|by|with|on|as|using|the|a|an)){0,3} ?:? ?$"
+)
 _LOWER = re.compile(
     r"\b(?:minimi[sz]\w*|(?:lower|smaller|less) (?:is|are|means) better|lowest|as (?:low|small) as possible)\b"
 )
@@ -278,14 +282,19 @@ def _named(metric: str | None, texts: list[tuple[str, str]], target_kind: Target
     if metric is not None:
         return canonical(metric) or " ".join(metric.split()), "by --metric"
     for where, text in texts:
+        first = None
         for found in _NAMED.finditer(text):
-            name = ALIASES[found.group()]
+            name, before = ALIASES[found.group()], text[: found.start()]
             if where == "goal":
                 if target_kind == "regression" and _OF[name] == "classes":
                     continue
-                if found.group() in _ORDINARY and not _ASKED_FOR.search(text[: found.start()]):
+                if found.group() in _ORDINARY and not _ASKED_FOR.search(before):
                     continue
-            return name, f"in the {where}"
+            if _SAID_TO_BE.search(before):
+                return name, f"in the {where}"
+            first = first or name
+        if first is not None:
+            return first, f"in the {where}"
     return None, ""
 
 

@@ -83,6 +83,10 @@ def test_the_flag_alone_is_enough() -> None:
         ("Forecast demand and minimise the average forecast error", None, None, (None, "minimize")),
         ("Predict which trips are recalled: evaluated by recall", None, "binary", ("recall", "maximize")),
         ("Find the best ranking", "mean average precision at 10", None, ("map", "maximize")),
+        ("Predict the error rate of machines. Metric: R2", None, None, ("r2", "maximize")),
+        ("Predict the accuracy of gauges, scored by MAE.", None, None, ("mae", "minimize")),
+        ("Report the AUC too. The metric is the log loss.", None, "binary", ("log_loss", "minimize")),
+        ("Predict churn (AUC). Good models have high accuracy.", None, "binary", ("roc_auc", "maximize")),
     ],
 )
 def test_the_words_of_the_task_are_understood(goal: str, evaluation: str | None, kind, expected: tuple) -> None:
