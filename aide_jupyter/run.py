@@ -34,6 +34,7 @@ class Run:
     writer: NotebookWriter
     actor: r.Actor
     may_write: Callable[[Path], bool] = field(default=lambda path: True)
+    _stirred: asyncio.Event = field(default_factory=asyncio.Event, init=False)
 
     @property
     def folder(self) -> Path:
@@ -66,6 +67,11 @@ class Run:
             return False
         return await self.writer.flush_in_thread(force=force)
 
+    def notebook_is_free(self) -> None:
+        """A page wrote the notebook and has let it go: the file is brought up, and from now on kept up, from here."""
+        self.writer.hurry()
+        self._stirred.set()
+
     async def control(self, command: Command) -> Mapping[str, JsonValue]:
         """Do what another process of this account asks. The answer names the run and its phase."""
         engine = self.engine
@@ -87,18 +93,17 @@ class Run:
 
     async def _keep_notebook(self) -> None:
         """Write the notebook as the run goes on. It is a view and may lag, so a failed write is only tried again."""
-        changed = asyncio.Event()
-        self.engine.journal.on_append.append(lambda record: changed.set())
+        self.engine.journal.on_append.append(lambda record: self._stirred.set())
         while True:
-            changed.clear()
+            self._stirred.clear()
             wait = self.writer.wait if self.may_write(self.writer.path) else None
             if wait != 0.0:
                 with contextlib.suppress(TimeoutError):
                     async with asyncio.timeout(wait):
-                        await changed.wait()
+                        await self._stirred.wait()
                 continue
             try:
                 await self.write_notebook()
             except AideError as error:
                 _log.warning("The audit notebook could not be written: %s", error)
-                await changed.wait()
+                await self._stirred.wait()

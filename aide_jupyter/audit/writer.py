@@ -93,6 +93,10 @@ class NotebookWriter:
         if record.kind == "closed":
             self._next = 0.0
 
+    def hurry(self) -> None:
+        """Let nothing that is to be written wait for more."""
+        self._due = None if self._due is None else 0.0
+
     @property
     def wait(self) -> float | None:
         """Seconds until :meth:`flush` would write; None where there is nothing to write."""

@@ -74,3 +74,24 @@ def test_a_program_that_runs_on_is_in_the_file_before_it_ends(house: House, monk
 
     asyncio.run(go())
     assert "c0002" in run.notebook.read_text()
+
+
+def test_a_notebook_that_a_page_lets_go_is_brought_up_at_once(house: House, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(writer, "LAG", 3600.0)
+    monkeypatch.setattr(writer, "EVERY", 0.0)
+    run = kept(house, "auto")
+    house.kernels.hold = asyncio.Event()
+
+    async def go() -> None:
+        working = asyncio.create_task(run.go())
+        await until(run.notebook.exists)
+        run.may_write = lambda path: False
+        await until(lambda: house.kernels.running == 1)
+        assert "c0001" not in run.notebook.read_text()
+        run.may_write = lambda path: True
+        run.notebook_is_free()
+        await until(lambda: "c0001" in run.notebook.read_text())
+        house.kernels.hold.set()
+        await working
+
+    asyncio.run(go())
