@@ -77,7 +77,7 @@ class BudgetSpent(AideError):
     def __init__(self, what: str, limit: float, needed: float) -> None:
         super().__init__(
             f"The budget of {limit:g} {what} is reached: the next call could bring it to {needed:g}.",
-            f"Raise the budget ({what}) and resume the run to go on.",
+            f"The run ends with it. Begin a new one with a larger budget ({what}).",
         )
         self.what, self.limit, self.needed = what, limit, needed
 

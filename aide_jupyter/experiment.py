@@ -6,7 +6,7 @@ import asyncio
 import math
 import sys
 from collections.abc import Callable, Coroutine
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import nullcontext
 from dataclasses import dataclass
 from pathlib import Path
@@ -130,10 +130,23 @@ class Experiment:
 
 
 def _finished(start: Callable[[], Coroutine[Any, Any, T]]) -> T:
-    """Run a coroutine to its end, also where a loop is already running (in a notebook)."""
+    """Run a coroutine to its end, also where a loop is already running (in a notebook). An interrupt ends it there."""
     try:
         asyncio.get_running_loop()
     except RuntimeError:
         return asyncio.run(start())
+    begun: Future[tuple[asyncio.AbstractEventLoop, asyncio.Task[T]]] = Future()
+
+    async def work() -> T:
+        task = asyncio.create_task(start())
+        begun.set_result((asyncio.get_running_loop(), task))
+        return await task
+
     with ThreadPoolExecutor(max_workers=1) as pool:
-        return pool.submit(lambda: asyncio.run(start())).result()
+        done = pool.submit(lambda: asyncio.run(work()))
+        try:
+            return done.result()
+        except KeyboardInterrupt:
+            loop, task = begun.result()
+            loop.call_soon_threadsafe(task.cancel)
+            raise

@@ -6,6 +6,7 @@ import json
 import os
 import signal
 import subprocess
+import sys
 import time
 from collections import Counter
 from collections.abc import Callable
@@ -186,6 +187,35 @@ def test_killed_in_mid_program_nothing_survives_and_resume_finishes_without_runn
     assert aide.of_kind("finished")[0]["status"] == "unknown"
     assert max(Counter(one["candidate"] for one in aide.of_kind("started") if one["purpose"] == "search").values()) == 1
     assert aide("verify", str(aide.run)).code == 0
+
+
+NOTEBOOK = """
+import asyncio
+from aide_jupyter import Experiment
+
+async def cell():
+    options = {{"review": "auto", "model": "openai/scripted", "base_url": {base!r}}}
+    Experiment("data", goal="Predict the price. Minimize the rmse.", **options).run(steps=3)
+
+asyncio.new_event_loop().run_until_complete(cell())
+"""
+
+
+def test_an_interrupt_of_a_notebook_ends_the_run_there_and_it_can_be_resumed(
+    aide: Aide, data: Path, model: Any
+) -> None:
+    code = NOTEBOOK.format(base=model(programs=ENDLESS))
+    process = subprocess.Popen(
+        [sys.executable, "-c", code], cwd=aide.home, env=aide.env, stderr=subprocess.PIPE, text=True
+    )
+    aide.started.append(process)
+    until(lambda: aide.of_kind("started"))
+    process.send_signal(signal.SIGINT)
+    _, err = process.communicate(timeout=90)
+    assert "KeyboardInterrupt" in err
+    assert survivors(aide) == []
+    assert aide("list", "--json").json["runs"][0]["status"] == "interrupted"
+    assert aide("resume", str(aide.run), "--base-url", model(), "--json").json["candidates"] == 3
 
 
 def test_a_reader_that_goes_away_leaves_a_run_that_can_be_resumed(aide: Aide, data: Path, model: Any) -> None:
