@@ -8,6 +8,7 @@ import gc
 import io
 import json
 import logging
+import signal
 import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -278,8 +279,11 @@ def _resume_elsewhere(arguments: argparse.Namespace) -> int:
 def _exec(arguments: argparse.Namespace) -> int:
     from .execute import run_one
 
-    return asyncio.run(
-        run_one(
+    async def work() -> int:
+        task = asyncio.current_task()
+        assert task is not None
+        asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, task.cancel)
+        return await run_one(
             arguments.program,
             data=arguments.data,
             seconds=arguments.timeout,
@@ -287,7 +291,11 @@ def _exec(arguments: argparse.Namespace) -> int:
             keep=arguments.keep,
             as_json=arguments.json,
         )
-    )
+
+    try:
+        return asyncio.run(work())
+    except asyncio.CancelledError:
+        return 128 + signal.SIGTERM
 
 
 def _verify(arguments: argparse.Namespace) -> int:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import pty
+import signal
 import subprocess
 from pathlib import Path
 
@@ -86,6 +87,23 @@ def test_a_terminal_is_not_led_by_what_a_program_prints(aide: Aide) -> None:
     assert done.returncode == 1
     assert shown.startswith("1%\r2% \\x1b]0;owned\\x07 \\u202e é\r\n")
     assert "\x1b" not in shown
+
+
+@pytest.mark.parametrize(("how", "status"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+def test_an_end_from_outside_leaves_no_process_and_no_copy_of_the_data(
+    aide: Aide, data: Path, how: signal.Signals, status: int
+) -> None:
+    place = aide.home / "tmp"
+    place.mkdir()
+    aide.env["TMPDIR"] = str(place)
+    (aide.home / "program.py").write_text("import time\nprint('up', flush=True)\ntime.sleep(1000)")
+    process = aide.start("exec", "program.py", "--data", str(data))
+    assert process.stdout is not None
+    assert process.stdout.readline() == "up\n"
+    assert list(place.glob("aide-exec-*/view/*"))
+    process.send_signal(how)
+    assert process.wait(timeout=60) == status
+    assert list(place.glob("aide-exec-*")) == []
 
 
 def test_a_missing_program_is_said(aide: Aide) -> None:
