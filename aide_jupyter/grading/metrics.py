@@ -251,9 +251,9 @@ def resolve_direction(
     known = None if name is None else direction_of(name)
     if explicit is not None:
         note = f"; the table says that {name} is {known}d" if known is not None and known != explicit else ""
-        return Objective(name, explicit, f"--{explicit}{note}")
+        return Objective(name, explicit, f"as asked{note}")
     if known is not None:
-        return Objective(name, known, f"{name}, named {said_by}")
+        return Objective(name, known, f"{name}, {said_by}")
     from_words = _in_words(metric, texts)
     if from_words is not None:
         return Objective(name, *from_words)
@@ -261,13 +261,13 @@ def resolve_direction(
         near = difflib.get_close_matches(normalise(metric), ALIASES, n=3)
         meant = f" Names that look like it: {', '.join(sorted({ALIASES[one] for one in near}))}." if near else ""
         raise BadRequest(
-            f"The metric “{name}” (--metric) is not in the table of known ones, and nothing says which way is better.",
-            f"Add --minimize or --maximize.{meant}",
+            f"The metric “{name}” is not in the table of known ones, and nothing says which way is better.",
+            f"Give --minimize or --maximize.{meant}",
         )
     if target_kind is None:
         raise BadRequest(
             "Neither the goal nor the evaluation names a metric, and no target column is known to choose one by.",
-            "Add --metric (for example rmse), or --minimize or --maximize, or name the target column with --target.",
+            "Give --metric (for example rmse), or --minimize or --maximize, or name the target column with --target.",
         )
     if target_kind == "regression":
         return Objective("rmse", "minimize", "the default for a numeric target; nothing in the task names a metric")
@@ -280,7 +280,7 @@ def resolve_direction(
 def _named(metric: str | None, texts: list[tuple[str, str]], target_kind: TargetKind | None) -> tuple[str | None, str]:
     """The metric, by its canonical name where it has one, and where it is named."""
     if metric is not None:
-        return canonical(metric) or " ".join(metric.split()), "by --metric"
+        return canonical(metric) or " ".join(metric.split()), "as asked"
     for where, text in texts:
         first = None
         for found in _NAMED.finditer(text):
@@ -291,10 +291,10 @@ def _named(metric: str | None, texts: list[tuple[str, str]], target_kind: Target
                 if found.group() in _ORDINARY and not _ASKED_FOR.search(before):
                     continue
             if _SAID_TO_BE.search(before):
-                return name, f"in the {where}"
+                return name, f"named in the {where}"
             first = first or name
         if first is not None:
-            return first, f"in the {where}"
+            return first, f"named in the {where}"
     return None, ""
 
 

@@ -80,7 +80,10 @@ class Handler(ExtensionHandlerMixin, APIHandler):
         reason = self._reason
         if isinstance(error, AideError):
             status_code = next((code for kind, code in _STATUS if isinstance(error, kind)), 500)
-            reply = ErrorReply(message=error.message, advice=error.advice, reason=type(error).__name__)
+            message, advice = error.message, error.advice
+            if isinstance(error, BadRequest):
+                message, advice = words.in_form(message), words.in_form(advice)
+            reply = ErrorReply(message=message, advice=advice, reason=type(error).__name__)
             self.set_status(status_code)
         elif isinstance(error, web.HTTPError):
             reply = ErrorReply(message=error.log_message or reason, reason=reason)

@@ -11,9 +11,10 @@ from pathlib import Path
 from typing import Protocol
 
 from .. import records as r
-from ..errors import AideError
+from ..errors import AideError, BadRequest
 from ..preparing import Opening
 from ..run import Run
+from . import words
 from .nodes import Picture
 from .output import Outputs
 
@@ -130,7 +131,7 @@ class LiveRun:
                 await self._at_work(run)
                 await run.go()
         except AideError as error:
-            self.problem = str(error)
+            self.problem = words.in_form(str(error)) if isinstance(error, BadRequest) else str(error)
             _log.warning("The run %s stopped: %s", self.name, error)
         except Exception:
             self.problem = "Something unexpected happened. The server's log says what; the run can be resumed."

@@ -27,6 +27,15 @@ OWNERS: dict[OwnerWord, str] = {
     "elsewhere": "Another process (a terminal or another server) runs it. It can be paused and stopped here.",
     "nobody": "No process runs it.",
 }
+_FIELDS = {
+    "data": "Data folder", "goal": "Goal", "target": "Column to predict", "metric": "Metric", "model": "Model",
+    "steps": "Steps", "workers": "Programs at the same time", "timeout": "Time of one program",
+    "max-time": "Time of the run", "max-tokens": "Tokens", "max-cost": "Money", "memory": "Memory of one program",
+    "review": "Review", "preview": "What models are told about the data", "minimize": "lower is better",
+    "maximize": "higher is better",
+}  # fmt: skip
+"""What the panel's form calls the options of the command line."""
+_OPTION = re.compile(rf"(?<![\w-])--({'|'.join(_FIELDS)})(?![\w-])")
 _ANONYMOUS = re.compile(r"\(([0-9a-f]{6})[0-9a-f]{26}\)")
 """The user name that Jupyter's own identity provider draws for somebody who only has the token, as
 :func:`.handlers.person` writes it."""
@@ -110,10 +119,15 @@ def metric(state: RunState) -> str:
 
 
 def direction(task: r.Task) -> str:
-    """Which way is better, and what says so. A page has fields where a command line has flags."""
+    """Which way is better, and what says so. An older journal names flags of the command line."""
     source = line(task.direction_source, "direction")
     asked = re.sub(r"named by --metric$|^--(min|max)imize\b", "as asked", source)
     return f"{WAYS[task.direction]} ({asked})"
+
+
+def in_form(text: str) -> str:
+    """What an error says of options, as a person reads it who has a form before them. A command keeps its options."""
+    return text if "jupyter aide " in text else _OPTION.sub(lambda found: f"“{_FIELDS[found[1]]}”", text)
 
 
 def phase(state: RunState, now: ViewPhase, problem: str) -> str:

@@ -260,9 +260,9 @@ class TestCaps:
     [
         ({}, "No data folder"),
         ({"data": "none", "goal": "g"}, "no folder"),
-        ({"data": "data"}, "goal"),
+        ({"data": "data"}, "“Goal”"),
         ({"data": "data", "goal": " "}, "goal"),
-        ({"data": "data", "goal": "g", "steps": 0}, "steps"),
+        ({"data": "data", "goal": "g", "steps": 0}, "“Steps”"),
         ({"data": "data", "goal": "g", "out": "/"}, "out"),
         ({"data": "data", "goal": "g", "minimize": True, "maximize": True}, "exclude"),
         ({"data": "..", "goal": "g"}, "not a path"),

@@ -30,9 +30,26 @@ def test_any_other_name_is_told_whole(name: str) -> None:
             "--minimize; the table says that accuracy is maximized",
             "lower is better (as asked; the table says that accuracy is maximized)",
         ),
+        ("rmse, as asked", "lower is better (rmse, as asked)"),
+        ("as asked", "lower is better (as asked)"),
         ("rmse, named in the goal", "lower is better (rmse, named in the goal)"),
     ],
 )
 def test_a_page_is_not_told_of_flags_of_the_command_line(source: str, said: str) -> None:
     task = r.Task(goal="g", metric="m", direction="minimize", direction_source=source)
     assert words.direction(task) == said
+
+
+def test_an_error_names_the_fields_of_the_form_in_a_page() -> None:
+    assert words.in_form("Give --metric (for example rmse), or --minimize or --maximize.") == (
+        "Give “Metric” (for example rmse), or “lower is better” or “higher is better”."
+    )
+    assert words.in_form("--target: no table of the data has a column x.") == (
+        "“Column to predict”: no table of the data has a column x."
+    )
+    assert words.in_form("--max-time cannot be 0.") == "“Time of the run” cannot be 0."
+
+
+@pytest.mark.parametrize("text", ["Run jupyter aide resume RUN --max-tokens 5.", "a--metric", "--metrics", "--known"])
+def test_commands_and_what_the_form_does_not_have_stay_as_they_are(text: str) -> None:
+    assert words.in_form(text) == text
