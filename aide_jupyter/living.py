@@ -20,6 +20,7 @@ from .llm.replies import Program
 from .recording import LiveOutput
 from .review.gate import Verdict, needs_person
 from .sandbox.outcome import CellRun, check_program
+from .sandbox.tree import remove
 from .search.operators import assignment, attempt
 from .state import Candidate
 from .steering import Cancelled, Leaving, Parts
@@ -203,6 +204,7 @@ class Living(Directed):
         self._export_begun = True
         async with self._slots:
             ran = await self._run_cells(node, cells, "export", metric)
+        await asyncio.to_thread(remove, ran.execution.workspace)
         self.journal.append(self.recording.finished(node.id, ran.execution, metric, "export"))
         outputs = tuple(self.recording.outputs(one)[0] for one in ran.outputs)
         value = metric.value if ran.execution.status == "ok" else None

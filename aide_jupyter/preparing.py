@@ -159,12 +159,13 @@ def view_again(data: r.DataView, folder: Path, stop: Callable[[], bool]) -> View
     """The same view as when the run began; what is left of the old one is replaced."""
     with contextlib.suppress(FileNotFoundError):
         remove_view(folder / VIEW)
-    view = make_view(Path(data.source), folder, stop)
+    put_back = "Put it back as it was to resume this run, or begin a new run on the new data."
+    try:
+        view = make_view(Path(data.source), folder, stop)
+    except BadRequest as error:
+        raise BadRequest(error.message, put_back) from error
     if view.sha256 != data.sha256:
-        raise BadRequest(
-            f"The data in {data.source} is not what it was when the run began.",
-            "Put it back as it was to resume this run, or begin a new run on the new data.",
-        )
+        raise BadRequest(f"The data in {data.source} is not what it was when the run began.", put_back)
     return view
 
 

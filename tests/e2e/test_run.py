@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -68,6 +69,7 @@ def test_house_prices_end_with_the_tenth_program_as_best_and_two_failed(aide: Ai
     assert joined.strip() == (SHARED / "bench" / "programs" / "10.py").read_text().strip()
     assert "| Reproduced | yes" in solution.cells[0].source
     assert (aide.run / "best" / "submission.csv").read_text().startswith("Id,SalePrice")
+    assert list((aide.run / "kernels").iterdir()) == []
     assert "c0010" in aide("report", result["run"]).out
     assert result["run"] in aide("list").out
     assert survivors(aide) == []
@@ -127,6 +129,23 @@ def test_a_run_without_any_number_ends_with_1(aide: Aide, data: Path, model: Any
 
 SLOW = {"01.py": "# Wait.\nimport time\nprint('begun', flush=True)\ntime.sleep(2)\nprint('Validation metric: 1')\n"}
 ENDLESS = {"01.py": "# Wait.\nimport time\ntime.sleep(1000)\n"}
+
+
+def test_a_run_whose_data_is_gone_or_changed_is_not_resumed_until_it_is_put_back(
+    aide: Aide, data: Path, model: Any
+) -> None:
+    assert aide("run", "--data", str(data), *GOAL, *asked(model("401:1")), "--steps", "1").code == 2
+    (run,) = aide("list", "--json").json["runs"]
+    aside = data.with_name("aside")
+    data.rename(aside)
+    gone = aide("resume", run["run"])
+    assert gone.code == 2 and "does not exist" in gone.err and "Put it back" in gone.err and "--data" not in gone.err
+    shutil.copytree(aside, data)
+    (data / "more.csv").write_text("a\n1\n")
+    changed = aide("resume", run["run"])
+    assert changed.code == 2 and "is not what it was" in changed.err and "Put it back" in changed.err
+    (data / "more.csv").unlink()
+    assert aide("resume", run["run"], "--base-url", model()).code == 0
 
 
 def test_interrupted_once_it_lets_finish_what_runs_and_resume_goes_on(aide: Aide, data: Path, model: Any) -> None:
