@@ -1,4 +1,3 @@
-import type { ISharedCell } from '@jupyter/ydoc';
 import type { DocumentRegistry } from '@jupyterlab/docregistry';
 import type { PartialJSONObject } from '@lumino/coreutils';
 import type { IDisposable } from '@lumino/disposable';
@@ -8,6 +7,7 @@ import { IAgentCell, isHead, missing, setMetadata, statusOf, upsert } from './no
 import { ILeaseChange, ILeaseSocket, Lease, LeaseState } from './notebook/lease';
 import { IFilePage, PageFile, WrittenContext } from './notebook/pageFile';
 import { Saves } from './notebook/saves';
+import { Touched } from './notebook/touched';
 import type { Cells, ServerMessage } from './types';
 
 /** Milliseconds until the next try after something failed. */
@@ -43,6 +43,11 @@ export class NotebookWriter implements IDisposable {
     this._file = new PageFile(context, page, run.run);
     this._lease = new Lease(run.live, () => context.localPath);
     this._saves = new Saves(context, this._lease, this._file, () => this.refresh());
+    this._touched = new Touched(
+      () => this.shared,
+      id => this._file.isAgents(id),
+      id => this._file.isOurs || page.editing().has(id)
+    );
     this._lease.changed.connect(this.onLease, this);
     run.live.message.connect(this.onMessage, this);
     run.live.connectedChanged.connect(this.onConnected, this);
@@ -107,6 +112,7 @@ export class NotebookWriter implements IDisposable {
     window.removeEventListener('beforeunload', this._warn);
     this._saves.dispose();
     this._lease.dispose();
+    this._touched.dispose();
     this._file.dispose();
     Signal.disconnectReceiver(this);
     Signal.clearData(this);
@@ -188,7 +194,7 @@ export class NotebookWriter implements IDisposable {
       this._known = -1;
     }
     if (this._known < this._head) {
-      this._known = this._touched ? -1 : this._known;
+      this._known = this._touched.any ? -1 : this._known;
       await this.fetch(epoch);
     }
     if (this._saves.wanted && this._lease.holds(epoch)) {
@@ -239,9 +245,9 @@ export class NotebookWriter implements IDisposable {
       // What the agent wrote is nothing for a person to be asked about when they close the notebook.
       this.context.model.dirty = false;
     }
-    this.watch();
+    this._touched.watch();
     const first = this._known === -1;
-    this._touched = this._touched && !first;
+    this._touched.any &&= !first;
     this._known = reply.head.seq;
     this._applied = reply.head;
     this._head = Math.max(this._head, reply.head.seq);
@@ -262,24 +268,10 @@ export class NotebookWriter implements IDisposable {
       if (saved.head !== null && this._lease.holds(saved.epoch)) {
         this.run.live.send({ type: 'written', ...saved.head, epoch: saved.epoch });
       }
-      if (this._touched) {
+      if (this._touched.any) {
         this.refresh();
       }
     }
-  }
-
-  /** Notice what others do to the agent's cells, as a person who runs one: the file is to show what was recorded. */
-  private watch(): void {
-    for (const cell of this.shared.cells) {
-      if (!this._watched.has(cell) && this._file.isAgents(cell.getId())) {
-        this._watched.add(cell);
-        cell.changed.connect(this.onAgentCell, this);
-      }
-    }
-  }
-
-  private onAgentCell(cell: ISharedCell): void {
-    this._touched = this._touched || (!this._file.isOurs && !this.page.editing().has(cell.getId()));
   }
 
   /** The notebook was read from its file, by the person's wish. */
@@ -302,14 +294,13 @@ export class NotebookWriter implements IDisposable {
   private readonly _file: PageFile;
   private readonly _lease: Lease;
   private readonly _saves: Saves;
+  private readonly _touched: Touched;
   private _head = 0;
   /** The record up to which the cells in the page are; -1 where all are to be fetched. */
   private _known = -1;
   private _applied: Cells['head'] | null = null;
   private _reconcile = false;
   private _saving: { head: Cells['head'] | null; epoch: number } | null = null;
-  private _touched = false;
-  private readonly _watched = new WeakSet<ISharedCell>();
   private _working = false;
   private _again = false;
   private _timer = 0;

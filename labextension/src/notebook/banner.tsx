@@ -1,8 +1,11 @@
+import { ReactWidget } from '@jupyterlab/ui-components';
+import { Message, MessageLoop } from '@lumino/messaging';
+import { Widget } from '@lumino/widgets';
 import * as React from 'react';
 
 import type { FollowedRun } from '../followed';
 import type { NotebookWriter } from '../notebookWriter';
-import { useHost, useSignal } from '../panel/host';
+import { Host, IHost, useHost, useSignal } from '../panel/host';
 import { Button } from '../panel/parts';
 
 interface IBanner {
@@ -52,4 +55,52 @@ export function Banner({ run, writer, onShow }: IBanner): JSX.Element | null {
       {lines}
     </div>
   );
+}
+
+/** The banner above the cells, as high as what it says. */
+export class BannerWidget extends ReactWidget {
+  constructor(
+    private readonly host: IHost,
+    private readonly run: FollowedRun,
+    private readonly writer: NotebookWriter,
+    private readonly onShow: () => void
+  ) {
+    super();
+    this.addClass('jp-AideBanner');
+    this._sizes = new ResizeObserver(() => this.stretch());
+  }
+
+  dispose(): void {
+    this._sizes.disconnect();
+    super.dispose();
+  }
+
+  protected render(): JSX.Element {
+    return (
+      <Host.Provider value={this.host}>
+        <div ref={this._inner}>
+          <Banner run={this.run} writer={this.writer} onShow={this.onShow} />
+        </div>
+      </Host.Provider>
+    );
+  }
+
+  protected onAfterAttach(message: Message): void {
+    super.onAfterAttach(message);
+    void this.renderPromise?.then(() => {
+      if (this._inner.current !== null) {
+        this._sizes.observe(this._inner.current);
+      }
+    });
+  }
+
+  private stretch(): void {
+    this.node.style.minHeight = `${this._inner.current?.offsetHeight ?? 0}px`;
+    if (this.parent !== null) {
+      MessageLoop.postMessage(this.parent, Widget.Msg.FitRequest);
+    }
+  }
+
+  private readonly _inner = React.createRef<HTMLDivElement>();
+  private readonly _sizes: ResizeObserver;
 }

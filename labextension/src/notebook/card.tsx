@@ -1,9 +1,10 @@
+import { ReactWidget } from '@jupyterlab/ui-components';
 import * as React from 'react';
 
 import type { FollowedRun } from '../followed';
 import { Program } from '../panel/code';
 import { useKeptFocus } from '../panel/focus';
-import { useHost, useSeconds, useSignal } from '../panel/host';
+import { Host, IHost, useHost, useSeconds, useSignal } from '../panel/host';
 import { Notice, Problem, Section } from '../panel/parts';
 import { QuestionCard } from '../panel/question';
 import type { CellReview } from './review';
@@ -107,4 +108,39 @@ export function RunningOutput({ run, candidate }: { run: FollowedRun; candidate:
       </pre>
     </section>
   );
+}
+
+/** What stands below a program in its cell. JupyterLab's keys for cells do not count in it. */
+export class CellWidget extends ReactWidget {
+  constructor(
+    private readonly host: IHost,
+    private readonly run: FollowedRun,
+    private readonly candidate: string,
+    private readonly review: () => CellReview | undefined
+  ) {
+    super();
+    this.addClass('jp-AideCell');
+    this.node.dataset.lmSuppressShortcuts = 'true';
+    for (const event of ['keydown', 'mousedown', 'dblclick', 'contextmenu']) {
+      this.node.addEventListener(event, happened => happened.stopPropagation());
+    }
+  }
+
+  /** Put the focus on the card's heading. */
+  look(): void {
+    this.node.querySelector<HTMLElement>('h3')?.focus();
+  }
+
+  protected render(): JSX.Element {
+    const review = this.review();
+    return (
+      <Host.Provider value={this.host}>
+        {review !== undefined && !review.over ? (
+          <CellCard review={review} />
+        ) : (
+          <RunningOutput run={this.run} candidate={this.candidate} />
+        )}
+      </Host.Provider>
+    );
+  }
 }

@@ -1,24 +1,19 @@
 import type { Cell } from '@jupyterlab/cells';
 import type { NotebookPanel } from '@jupyterlab/notebook';
 import type { Contents } from '@jupyterlab/services';
-import { ReactWidget } from '@jupyterlab/ui-components';
 import type { IDisposable } from '@lumino/disposable';
-import { Message, MessageLoop } from '@lumino/messaging';
 import { Signal } from '@lumino/signaling';
-import { PanelLayout, Widget } from '@lumino/widgets';
-import * as React from 'react';
+import type { PanelLayout } from '@lumino/widgets';
 
 import type { FollowedRun } from '../followed';
 import { IPage, NotebookWriter } from '../notebookWriter';
-import { Host, IHost } from '../panel/host';
+import type { IHost } from '../panel/host';
 import type { IHold } from '../tokens';
-import { Banner } from './banner';
-import { CellCard, RunningOutput } from './card';
+import { BannerWidget } from './banner';
+import { CellWidget } from './card';
 import { codeCellId } from './cells';
+import { anew, still } from './inPlace';
 import { CellReview, IProgramCell } from './review';
-
-/** Milliseconds in which Markdown cells that were put in are rendered: JupyterLab waits one second for more changes. */
-const RENDERING = 2000;
 
 /** One open audit notebook: who writes it, and the reviews and the running output in its cells. */
 export class AuditNotebook implements IDisposable {
@@ -254,192 +249,4 @@ export class AuditNotebook implements IDisposable {
   private _shown = '';
   private _timer = 0;
   private _disposed = false;
-}
-
-/** What stands below a program in its cell. JupyterLab's keys for cells do not count in it. */
-class CellWidget extends ReactWidget {
-  constructor(
-    private readonly host: IHost,
-    private readonly run: FollowedRun,
-    private readonly candidate: string,
-    private readonly review: () => CellReview | undefined
-  ) {
-    super();
-    this.addClass('jp-AideCell');
-    this.node.dataset.lmSuppressShortcuts = 'true';
-    for (const event of ['keydown', 'mousedown', 'dblclick', 'contextmenu']) {
-      this.node.addEventListener(event, happened => happened.stopPropagation());
-    }
-  }
-
-  /** Put the focus on the card's heading. */
-  look(): void {
-    this.node.querySelector<HTMLElement>('h3')?.focus();
-  }
-
-  protected render(): JSX.Element {
-    const review = this.review();
-    return (
-      <Host.Provider value={this.host}>
-        {review !== undefined && !review.over ? (
-          <CellCard review={review} />
-        ) : (
-          <RunningOutput run={this.run} candidate={this.candidate} />
-        )}
-      </Host.Provider>
-    );
-  }
-}
-
-/** The banner above the cells, as high as what it says. */
-class BannerWidget extends ReactWidget {
-  constructor(
-    private readonly host: IHost,
-    private readonly run: FollowedRun,
-    private readonly writer: NotebookWriter,
-    private readonly onShow: () => void
-  ) {
-    super();
-    this.addClass('jp-AideBanner');
-    this._sizes = new ResizeObserver(() => this.stretch());
-  }
-
-  dispose(): void {
-    this._sizes.disconnect();
-    super.dispose();
-  }
-
-  protected render(): JSX.Element {
-    return (
-      <Host.Provider value={this.host}>
-        <div ref={this._inner}>
-          <Banner run={this.run} writer={this.writer} onShow={this.onShow} />
-        </div>
-      </Host.Provider>
-    );
-  }
-
-  protected onAfterAttach(message: Message): void {
-    super.onAfterAttach(message);
-    void this.renderPromise?.then(() => {
-      if (this._inner.current !== null) {
-        this._sizes.observe(this._inner.current);
-      }
-    });
-  }
-
-  private stretch(): void {
-    this.node.style.minHeight = `${this._inner.current?.offsetHeight ?? 0}px`;
-    if (this.parent !== null) {
-      MessageLoop.postMessage(this.parent, Widget.Msg.FitRequest);
-    }
-  }
-
-  private readonly _inner = React.createRef<HTMLDivElement>();
-  private readonly _sizes: ResizeObserver;
-}
-
-/**
- * Change cells so that what a person looks at stays where it is, and what they type goes where it went.
- *
- * That is the active cell where it is in sight, else the first cell of theirs that is, else the first. Where a cell above the active one is
- * replaced, as a program that is rejected, JupyterLab would make another cell active and give it the focus.
- */
-function still<T>(panel: NotebookPanel, isAgents: (id: string) => boolean, change: () => T): T {
-  const { content } = panel;
-  const outer = content.outerNode;
-  const top = outer.getBoundingClientRect().top;
-  const inSight = (cell: Cell | null) => {
-    const place = cell?.isAttached ? cell.node.getBoundingClientRect() : null;
-    return place !== null && place.height > 0 && place.bottom > top && place.top < top + outer.clientHeight;
-  };
-  const seen = content.widgets.filter(inSight);
-  const kept = inSight(content.activeCell)
-    ? content.activeCell
-    : (seen.find(cell => !isAgents(cell.model.id)) ?? seen[0] ?? null);
-  const before = kept?.node.getBoundingClientRect().top ?? 0;
-  const active = content.activeCell;
-  const id = active?.model.id;
-  const { mode } = content;
-  const element = document.activeElement;
-  const focused = element instanceof HTMLElement && content.node.contains(element) ? element : null;
-
-  const result = change();
-
-  const place = content.widgets.findIndex(cell => cell.model.id === id);
-  if (place !== -1 && content.activeCellIndex !== place) {
-    content.activeCellIndex = place;
-  }
-  if (active !== null && !active.isDisposed && content.mode !== mode) {
-    content.mode = mode;
-  }
-  if (focused !== null && focused.isConnected && document.activeElement !== focused) {
-    if (active?.editorWidget?.node.contains(focused)) {
-      active.editor?.focus();
-    } else {
-      focused.focus({ preventScroll: true });
-    }
-  }
-  let put = NaN;
-  const settle = () => {
-    const moved = kept?.isAttached && !kept.isDisposed ? kept.node.getBoundingClientRect().top - before : 0;
-    if (Math.abs(moved) >= 1 && !Number.isNaN(put) && outer.scrollTop !== put) {
-      return false; // Something else has scrolled, as to show a program.
-    }
-    outer.scrollTop += moved;
-    put = outer.scrollTop;
-    return true;
-  };
-  settle();
-  settling(outer, settle);
-  return result;
-}
-
-/** Do something again while what was put in is being rendered, until it says that it is over or the person scrolls. */
-function settling(outer: HTMLElement, settle: () => boolean): void {
-  const observer = new ResizeObserver(() => {
-    if (!settle()) {
-      end();
-    }
-  });
-  const inner = outer.firstElementChild;
-  const events = ['wheel', 'pointerdown', 'keydown', 'touchmove'];
-  const end = () => {
-    observer.disconnect();
-    events.forEach(event => outer.removeEventListener(event, end));
-    window.clearTimeout(timer);
-  };
-  const timer = window.setTimeout(end, RENDERING);
-  events.forEach(event => outer.addEventListener(event, end, { passive: true }));
-  if (inner !== null) {
-    observer.observe(inner);
-  }
-}
-
-/** Read the notebook anew, and put the person back where they were. */
-async function anew(panel: NotebookPanel, change: () => Promise<void>): Promise<void> {
-  const { content } = panel;
-  const id = content.activeCell?.model.id;
-  const { mode } = content;
-  const focused = content.node.contains(document.activeElement);
-  const cursor = content.activeCell?.editor?.getCursorPosition();
-  const top = content.outerNode.scrollTop;
-  await change();
-  const place = content.widgets.findIndex(cell => cell.model.id === id);
-  if (panel.isDisposed || place === -1) {
-    return;
-  }
-  content.activeCellIndex = place;
-  content.outerNode.scrollTop = top;
-  const cell = content.widgets[place];
-  if (focused && mode === 'edit') {
-    content.mode = 'edit';
-    await cell.ready;
-    if (cursor !== undefined) {
-      cell.editor?.setCursorPosition(cursor);
-    }
-    cell.editor?.focus();
-  } else if (focused) {
-    cell.node.focus();
-  }
 }
