@@ -49,7 +49,7 @@ def candidate_view(picture: Picture, candidate: str) -> CandidateView:
         run=trail.state.run,
         seq=trail.head.seq,
         node=shown,
-        headline=f"{_origin(node)}: {shown.status_words}",
+        headline=f"{node.id}, {_origin(node)}" + ("" if shown.standing == "good" else f": {shown.status_words}"),
         plan_shown=words.long(words.text_of(blobs, node.plan), "plan"),
         error_shown=words.long(node.error or "", "error"),
         code=code_view(node, blobs),

@@ -330,7 +330,7 @@ class Tree {
       best && '★',
       value,
       node.flags ? `⚑ ${node.flags}` : '',
-      node.status_words,
+      node.standing === 'good' ? '' : node.status_words,
       node.plan_line
     ]);
     const said = [

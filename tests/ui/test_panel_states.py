@@ -166,6 +166,8 @@ def test_long_and_hostile_text_is_shown_as_it_is_in_every_theme_and_a_narrow_pan
     assert wide <= room
     assert panel.element.locator("img:not(.cm-widgetBuffer)").count() == 0
     assert problems(page, ".jp-Aide") == []
+    expect(page.locator(".jp-DirListing-item").first).to_be_visible()
+    expect(page.locator(".jp-Launcher")).to_be_visible()
     panel.picture(
         {"L": "narrow-light", "D": "narrow-dark", "H": "narrow-contrast"}["H" if "High" in theme else theme[11]]
     )

@@ -55,10 +55,11 @@ export function Verdict({ verdict, onClose }: { verdict: VerifyReply; onClose?: 
     2: trans.__('Intact so far: the run is not closed'),
     3: trans.__('Not anchored, or signed with a key that is not known here')
   }[verdict.code];
+  const words = verdict.words.replace(/^[A-Z ]+: (.)/, (_, first: string) => first.toUpperCase());
   return (
     <div className="jp-Aide-verdict" data-verdict={verdict.code}>
       <Notice kind={KINDS[verdict.code]} title={title} onClose={onClose}>
-        <p>{verdict.words}</p>
+        <p>{words}</p>
         {verdict.problems.length > 0 && (
           <ul className="jp-Aide-list">
             {verdict.problems.map((problem, place) => (
