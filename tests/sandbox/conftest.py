@@ -15,15 +15,20 @@ import pytest
 REPOSITORY = Path(__file__).parents[2]
 
 PRELUDE = """
-import asyncio, contextlib, json, os, shutil, sys, tempfile, time
+import asyncio, atexit, contextlib, json, os, shutil, sys, tempfile, time
 from pathlib import Path
 from jupyter_client.asynchronous.client import AsyncKernelClient
 from aide_jupyter.errors import Refused
 from aide_jupyter.records import Limits
 from aide_jupyter.sandbox.jail import JailSpec, launch
 
+def scratch(parent=None):
+    folder = Path(tempfile.mkdtemp(prefix="aide-t-", dir=parent))
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    return folder
+
 def folders(parent=None):
-    base = Path(tempfile.mkdtemp(prefix="aide-t-", dir=parent))
+    base = scratch(parent)
     base.chmod(0o755)
     for name in ("w", "s", "d"):
         (base / name).mkdir()

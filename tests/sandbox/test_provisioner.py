@@ -16,7 +16,7 @@ from jupyter_client.kernelspec import KernelSpec, KernelSpecManager
 from jupyter_client.manager import AsyncKernelManager
 
 def manager(**config):
-    specs = Path(tempfile.mkdtemp(prefix="aide-t-"))
+    specs = scratch()
     (specs / "restricted").mkdir()
     spec = {"argv": ["python", "-m", "ipykernel_launcher", "-f", "{connection_file}"], "display_name": "Restricted",
             "language": "python", "interrupt_mode": "message",
