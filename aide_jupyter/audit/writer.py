@@ -81,7 +81,7 @@ class NotebookWriter:
         self._busy = asyncio.Lock()
         for record in records or ():
             self.note(record)
-            self._due = 0.0
+        self.hurry()
 
     def note(self, record: r.Record) -> None:
         """Take a record, after it is durable; an observer of the journal. Writes nothing."""

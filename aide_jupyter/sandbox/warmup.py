@@ -16,7 +16,7 @@ sys.modules["debugpy"] = None
 from ipykernel import kernelapp
 kernelapp.launch_new_instance()
 """
-"""Starts a kernel for one program, in two thirds of the time: without the debugger, which only a person at a notebook
+"""Starts a kernel for one program, in four fifths of the time: without the debugger, which only a person at a notebook
 could use, and without collecting garbage until it is warm."""
 
 _PREPARE = """

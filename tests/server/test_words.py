@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import re
+from pathlib import Path
+
 import pytest
 
 from aide_jupyter import records as r
@@ -48,6 +51,12 @@ def test_an_error_names_the_fields_of_the_form_in_a_page() -> None:
         "“Column to predict”: no table of the data has a column x."
     )
     assert words.in_form("--max-time cannot be 0.") == "“Time of the run” cannot be 0."
+
+
+def test_the_fields_are_called_as_the_form_calls_them() -> None:
+    panel = Path(__file__).parents[2] / "labextension" / "src" / "panel"
+    form = "".join(path.read_text(encoding="utf-8") for path in panel.glob("*.tsx"))
+    assert [name for name in words._FIELDS.values() if not re.search(rf"{name}(?: \([\w ]+\))?'", form)] == []
 
 
 @pytest.mark.parametrize("text", ["Run jupyter aide resume RUN --max-tokens 5.", "a--metric", "--metrics", "--known"])
